@@ -1,0 +1,18 @@
+add_library(tendon_options INTERFACE)
+target_compile_options(tendon_options INTERFACE -Wall -Wextra -Werror -Wno-missing-field-initializers)
+# FP contraction would make a fused kernel's bits depend on the compiler's mood.
+target_compile_options(tendon_options INTERFACE -ffp-contract=off)
+target_compile_definitions(tendon_options INTERFACE FMT_HEADER_ONLY)
+if(TENDON_SANITIZE)
+  target_compile_options(tendon_options INTERFACE -fsanitize=${TENDON_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(tendon_options INTERFACE -fsanitize=${TENDON_SANITIZE})
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM)
+  add_link_options(-fuse-ld=mold)
+endif()

@@ -1,0 +1,1 @@
+// Keeps a component whose files are all tests a valid library.

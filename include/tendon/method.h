@@ -1,0 +1,72 @@
+// One execution context of a program.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tendon/program.h"
+#include "tendon/status.h"
+#include "tendon/tensor.h"
+
+namespace tendon {
+
+namespace runtime {
+class Execution;
+}
+
+struct MethodOptions {
+  /// CPU threads of a run; 0: what the OMP_NUM_THREADS environment variable or the machine says.
+  int threads = 0;
+  /// Seed of the program's random operators, if it has any.
+  std::uint64_t seed = 0;
+};
+
+/// What a method has done so far.
+struct MethodStats {
+  std::int64_t runs = 0;
+  std::int64_t arena_bytes = 0;   // reserved for intermediate values
+  std::int64_t shape_keys = 0;    // distinct input shapes prepared so far
+};
+
+/// Not copyable; one thread at a time; different methods of one program may run at once.
+///
+///   auto method = tendon::Method::create(*program);
+///   auto outputs = method->run({image, state});      // std::vector<TensorView>
+class Method {
+ public:
+  /// Reserves memory and prepares kernels. Errors: ResourceExhausted, Unimplemented.
+  static Result<Method> create(const Program& program, const MethodOptions& options = {});
+  Method(Method&&) noexcept;
+  Method& operator=(Method&&) noexcept;
+  ~Method();
+
+  /// Runs the program once. Inputs are the tensor inputs in flattened order, on the CPU, with any
+  /// strides; they are not changed unless the program itself mutates an input. The returned views
+  /// point into memory of this method (or into bound buffers) and stay valid until the next run,
+  /// bind, reset or the method's end. After the first run with given sizes, a run of the same sizes
+  /// allocates nothing.
+  /// Errors: InvalidArgument (count, dtype, rank, range, guards: nothing has run), OutOfRange (an
+  /// index in the data), Aborted (an assertion of the program). A failed run leaves the method
+  /// usable and its state as it was.
+  Result<std::span<const TensorView>> run(std::span<const TensorView> inputs);
+
+  /// Makes output `index` be written to `data` from now on, row-major or in the output's own dim
+  /// order. `bytes` must hold the output's upper bound (TensorInfo::upper_bound_bytes), whatever its
+  /// size is today. Pass nullptr to unbind. Errors: InvalidArgument (too small, no finite bound, no
+  /// such output).
+  Status bind_output(std::size_t index, void* data, std::size_t bytes);
+
+  /// Sets mutable buffers (counters, caches) back to what the program was saved with.
+  Status reset();
+
+  MethodStats stats() const;
+
+ private:
+  explicit Method(std::unique_ptr<runtime::Execution> impl);
+  std::unique_ptr<runtime::Execution> impl_;
+};
+
+}  // namespace tendon

@@ -1,0 +1,6 @@
+#pragma once
+
+#define TENDON_VERSION_MAJOR 0
+#define TENDON_VERSION_MINOR 1
+#define TENDON_VERSION_PATCH 0
+#define TENDON_VERSION "0.1.0"
