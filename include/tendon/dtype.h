@@ -39,8 +39,9 @@ constexpr std::size_t dtype_size(DType dtype) {
 /// PyTorch's name without "torch.": "float32".
 constexpr std::string_view dtype_name(DType dtype) {
   constexpr std::string_view kNames[kDTypeCount] = {
-      "bool",   "uint8",   "int8",     "int16",   "int32",   "int64",     "uint16",    "uint32",
-      "uint64", "float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128"};
+      "bool",    "uint8",     "int8",      "int16",     "int32",    "int64",
+      "uint16",  "uint32",    "uint64",    "float16",   "bfloat16", "float32",
+      "float64", "complex32", "complex64", "complex128"};
   return kNames[static_cast<int>(dtype)];
 }
 
@@ -60,9 +61,7 @@ constexpr bool is_half(DType dtype) {
 }
 constexpr bool is_complex(DType dtype) { return dtype >= DType::kComplex32; }
 /// Signed and unsigned integers; bool is not one.
-constexpr bool is_integer(DType dtype) {
-  return dtype >= DType::kUInt8 && dtype <= DType::kUInt64;
-}
+constexpr bool is_integer(DType dtype) { return dtype >= DType::kUInt8 && dtype <= DType::kUInt64; }
 constexpr bool is_unsigned(DType dtype) {
   return dtype == DType::kUInt8 || (dtype >= DType::kUInt16 && dtype <= DType::kUInt64);
 }

@@ -27,8 +27,8 @@ struct MethodOptions {
 /// What a method has done so far.
 struct MethodStats {
   std::int64_t runs = 0;
-  std::int64_t arena_bytes = 0;   // reserved for intermediate values
-  std::int64_t shape_keys = 0;    // distinct input shapes prepared so far
+  std::int64_t arena_bytes = 0;  // reserved for intermediate values
+  std::int64_t shape_keys = 0;   // distinct input shapes prepared so far
 };
 
 /// Not copyable; one thread at a time; different methods of one program may run at once.
@@ -54,9 +54,9 @@ class Method {
   Result<std::span<const TensorView>> run(std::span<const TensorView> inputs);
 
   /// Makes output `index` be written to `data` from now on, row-major or in the output's own dim
-  /// order. `bytes` must hold the output's upper bound (TensorInfo::upper_bound_bytes), whatever its
-  /// size is today. Pass nullptr to unbind. Errors: InvalidArgument (too small, no finite bound, no
-  /// such output).
+  /// order. `bytes` must hold the output's upper bound (TensorInfo::upper_bound_bytes), whatever
+  /// its size is today. Pass nullptr to unbind. Errors: InvalidArgument (too small, no finite
+  /// bound, no such output).
   Status bind_output(std::size_t index, void* data, std::size_t bytes);
 
   /// Sets mutable buffers (counters, caches) back to what the program was saved with.

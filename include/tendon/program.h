@@ -53,8 +53,9 @@ class Program {
  public:
   /// Reads, lowers and plans a `.pt2` archive, or a bare graph (`.json`, `.json.gz`), whose weights
   /// are then drawn from a fixed seed.
-  /// Errors: NotFound, DataLoss (truncated or contradictory), InvalidArgument (another kind of file),
-  /// Unimplemented (all unsupported operators at once, with their counts), ResourceExhausted.
+  /// Errors: NotFound, DataLoss (truncated or contradictory), InvalidArgument (another kind of
+  /// file), Unimplemented (all unsupported operators at once, with their counts),
+  /// ResourceExhausted.
   static Result<Program> load(const std::string& path, const LoadOptions& options = {});
 
   /// Tensor inputs and outputs in the program's flattened order.

@@ -52,8 +52,11 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : content_(std::in_place_index<1>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Result(Status error) : content_(std::in_place_index<0>, std::move(error)) {  // NOLINT(google-explicit-constructor)
+  Result(T value)
+      : content_(std::in_place_index<1>, std::move(value)) {
+  }  // NOLINT(google-explicit-constructor)
+  Result(Status error)
+      : content_(std::in_place_index<0>, std::move(error)) {  // NOLINT(google-explicit-constructor)
     assert(!std::get<0>(content_).ok());
   }
 
