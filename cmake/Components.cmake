@@ -1,12 +1,15 @@
 # tendon_component(FOLDER PUBLIC libraries... PRIVATE libraries...)
 # Builds src/FOLDER/*.cpp as the static library tendon_FOLDER, and src/FOLDER/*_test.cpp as the
-# program FOLDER_test.
+# program FOLDER_test. With TENDON_FUZZ, src/FOLDER/x_fuzz.cpp becomes the libFuzzer program fuzz_x;
+# its seeds are the files of tests/fuzz/x/.
 function(tendon_component folder)
   cmake_parse_arguments(ARG "" "" "PUBLIC;PRIVATE" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp)
   set(tests ${sources})
+  set(fuzzers ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cpp$")
   list(FILTER sources EXCLUDE REGEX "_(test|fuzz)\\.cpp$")
   add_library(tendon_${name} STATIC ${sources} ${PROJECT_SOURCE_DIR}/cmake/empty.cpp)
   target_include_directories(tendon_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
@@ -19,6 +22,20 @@ function(tendon_component folder)
     target_link_libraries(${name}_test PRIVATE tendon_options tendon_${name} GTest::gmock GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE TENDON_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
     gtest_discover_tests(${name}_test PROPERTIES LABELS ${name} DISCOVERY_TIMEOUT 120)
+  endif()
+  if(TENDON_FUZZ)
+    foreach(file ${fuzzers})
+      get_filename_component(fuzzer ${file} NAME_WE)
+      string(REGEX REPLACE "_fuzz$" "" fuzzer ${fuzzer})
+      add_executable(fuzz_${fuzzer} ${file})
+      target_link_libraries(fuzz_${fuzzer} PRIVATE tendon_options tendon_${name})
+      target_link_options(fuzz_${fuzzer} PRIVATE -fsanitize=fuzzer)
+      # The seeds and what else is in the corpus, once each; a search is started by hand.
+      if(EXISTS ${PROJECT_SOURCE_DIR}/tests/fuzz/${fuzzer})
+        enable_testing()
+        add_test(NAME fuzz_${fuzzer} COMMAND fuzz_${fuzzer} -runs=0 ${PROJECT_SOURCE_DIR}/tests/fuzz/${fuzzer})
+      endif()
+    endforeach()
   endif()
 endfunction()
 
