@@ -22,6 +22,8 @@ struct MethodOptions {
   int threads = 0;
   /// Seed of the program's random operators, if it has any.
   std::uint64_t seed = 0;
+  /// Receives spans of the steps of every run, if given; must outlive the method.
+  base::TraceSink* trace = nullptr;
 };
 
 /// What a method has done so far.

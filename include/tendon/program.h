@@ -12,6 +12,9 @@
 
 namespace tendon {
 
+namespace base {
+class TraceSink;
+}
 namespace runtime {
 class LoadedProgram;
 }
@@ -22,6 +25,8 @@ struct LoadOptions {
   std::string model;
   /// Bytes that folding constants may add to the weights at most.
   std::int64_t constant_bytes_limit = std::int64_t{1} << 30;
+  /// Receives spans of the phases of loading, if given.
+  base::TraceSink* trace = nullptr;
 };
 
 /// One axis of an input or output: its size lies in [lower, upper] and is a multiple of `multiple`;
@@ -35,6 +40,9 @@ struct AxisRange {
 /// What a tensor input or output of a program looks like.
 struct TensorInfo {
   std::string name;
+  /// Its place among all flattened inputs or outputs of the program, where None and numbers count
+  /// too: N of "output.N" in case files.
+  std::int64_t position = 0;
   DType dtype = DType::kFloat32;
   std::vector<AxisRange> axes;
   /// "float32[s0, 3, 96, 128]"
