@@ -242,6 +242,9 @@ class Builder {
   /// The int64 [2] state (seed, calls so far) that random_bits reads; set by lower.cpp.
   std::function<Tensor()> random_state;
 
+  /// Distinguishes the symbols of sub-graphs from those of the graph around them.
+  std::string name_prefix;
+
   /// Which exported node is being lowered; recorded in the graph's nodes.
   void set_origin(std::int32_t origin) { origin_ = origin; }
 
@@ -251,11 +254,15 @@ class Builder {
                       std::vector<std::pair<DType, Shape>> outputs);
   Tensor tensor_of(ir::ValueId value) const;
   Indices begin_body(const Shape& extents);
+  ir::SymbolRef fresh_symbol(const std::optional<Size>& expected, std::int64_t lower,
+                             std::int64_t upper);
 
   ir::Graph& graph_;
   std::int32_t origin_ = -1;
   std::int64_t random_streams_ = 0;
   int fresh_symbols_ = 0;
+  std::vector<std::pair<ir::ValueId, ir::ValueId>> compacted_;  // mask, positions
+  std::vector<std::pair<ir::ValueId, Size>> items_;
   std::unordered_map<const ir::Symbol*, Size> replacements_;
   std::unordered_multimap<std::size_t, ir::NodeId> nodes_by_hash_;  // looked up, never iterated
 };
