@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -88,6 +89,9 @@ struct Outputs : std::vector<Output> {
   Outputs(std::vector<Tensor> tensors) { push_back(std::move(tensors)); }  // NOLINT: one list
   Outputs(Scalar scalar) { push_back(std::move(scalar)); }                 // NOLINT
   Outputs(std::initializer_list<Output> outputs) : std::vector<Output>(outputs) {}
+  /// Arguments that the operator changes besides returning (running statistics): parameter name and
+  /// new value, of the argument's shape.
+  std::vector<std::pair<std::string, Tensor>> writes;
 };
 
 struct Operator {
