@@ -15,6 +15,8 @@ constexpr Pixel kReached{40, 150, 70};
 constexpr Pixel kMissed{210, 30, 30};
 constexpr int kMargin = 8;
 constexpr int kBorder = 3;
+constexpr std::array kMoments = {0, kReplan, kSteps};  // steps done when the arm is drawn
+constexpr int kColumns = kMoments.size();
 
 void fill(Picture& picture, int top, int left, int height, int width, Pixel pixel) {
   for (int row = top; row < top + height; ++row) {
@@ -41,7 +43,6 @@ void paste(Picture& picture, int top, int left, const Image& image) {
 }  // namespace
 
 Picture contact_sheet(std::span<const Episode> episodes, int magnification) {
-  constexpr int kColumns = 3;
   const int cell_height = kImageHeight * magnification + 2 * kBorder;
   const int cell_width = kImageWidth * magnification + 2 * kBorder;
   const int rows = static_cast<int>(episodes.size());
@@ -58,9 +59,9 @@ Picture contact_sheet(std::span<const Episode> episodes, int magnification) {
       const bool last = column == kColumns - 1;
       const Pixel outcome = episode.reached() ? kReached : kMissed;
       fill(picture, top, left, cell_height, cell_width, last ? outcome : kLine);
-      const std::size_t moment = (episode.path.size() - 1) * column / (kColumns - 1);
       paste(picture, top + kBorder, left + kBorder,
-            render(episode.path[moment], episode.scene.red, episode.scene.green, magnification));
+            render(episode.path[kMoments[column]], episode.scene.red, episode.scene.green,
+                   magnification));
     }
   }
   return picture;

@@ -18,8 +18,8 @@ struct Picture {
   std::vector<std::uint8_t> bytes;
 };
 
-/// One row an episode: the arm at its start, in the middle and at its end; the last is framed in
-/// green if the tip reached the red disc and in red if it did not.
+/// One row an episode: the arm at its start, after what the first decision made it do, and at its
+/// end; the last is framed in green if the tip reached the red disc and in red if it did not.
 Picture contact_sheet(std::span<const Episode> episodes, int magnification);
 
 /// Errors: InvalidArgument (the file cannot be written).

@@ -119,6 +119,7 @@ TEST(Renderer, MagnifiesTheSameView) {
   const Image large = render(scene.start, scene.red, scene.green, 3);
   ASSERT_EQ(large.height, 3 * kImageHeight);
   ASSERT_EQ(large.width, 3 * kImageWidth);
+  float difference = 0;
   // A pixel is about the mean of the nine that it becomes.
   for (int row = 0; row < small.height; ++row) {
     for (int column = 0; column < small.width; ++column) {
@@ -128,9 +129,11 @@ TEST(Renderer, MagnifiesTheSameView) {
                            i % 3];
       }
       const float pixel = small.bytes[static_cast<std::size_t>(row) * small.width + column];
-      ASSERT_THAT(sum / 9, FloatNear(pixel, 16)) << "row " << row << ", column " << column;
+      ASSERT_THAT(sum / 9, FloatNear(pixel, 40)) << "row " << row << ", column " << column;
+      difference += std::abs(sum / 9 - pixel);
     }
   }
+  EXPECT_LT(difference / (kImageHeight * kImageWidth), 0.2F);
 }
 
 TEST(Episode, SucceedsWithTheExpert) {
