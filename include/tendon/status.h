@@ -52,11 +52,10 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value)
-      : content_(std::in_place_index<1>, std::move(value)) {
-  }  // NOLINT(google-explicit-constructor)
-  Result(Status error)
-      : content_(std::in_place_index<0>, std::move(error)) {  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor): `return value;` is the point
+  Result(T value) : content_(std::in_place_index<1>, std::move(value)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Result(Status error) : content_(std::in_place_index<0>, std::move(error)) {
     assert(!std::get<0>(content_).ok());
   }
 
