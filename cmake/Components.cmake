@@ -1,7 +1,6 @@
 # tendon_component(FOLDER PUBLIC libraries... PRIVATE libraries...)
 # Builds src/FOLDER/*.cpp as the static library tendon_FOLDER, and src/FOLDER/*_test.cpp as the
-# program FOLDER_test. With TENDON_FUZZ, src/FOLDER/x_fuzz.cpp becomes the libFuzzer program fuzz_x;
-# its seeds are the files of tests/fuzz/x/.
+# program FOLDER_test; src/FOLDER/x_fuzz.cpp becomes the program fuzz_x.
 function(tendon_component folder)
   cmake_parse_arguments(ARG "" "" "PUBLIC;PRIVATE" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
@@ -23,20 +22,30 @@ function(tendon_component folder)
     target_compile_definitions(${name}_test PRIVATE TENDON_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
     gtest_discover_tests(${name}_test PROPERTIES LABELS ${name} DISCOVERY_TIMEOUT 120)
   endif()
+  foreach(file ${fuzzers})
+    tendon_fuzzer(${file} ${name})
+  endforeach()
+endfunction()
+
+# tendon_fuzzer(FILE COMPONENT)
+# x_fuzz.cpp as the program fuzz_x: with TENDON_FUZZ one that searches, otherwise one that replays
+# files. Either way its seeds, tests/fuzz/x/, are a test; a search is started by hand.
+function(tendon_fuzzer file component)
+  get_filename_component(name ${file} NAME_WE)
+  string(REGEX REPLACE "_fuzz$" "" name ${name})
+  set(seeds ${PROJECT_SOURCE_DIR}/tests/fuzz/${name})
   if(TENDON_FUZZ)
-    foreach(file ${fuzzers})
-      get_filename_component(fuzzer ${file} NAME_WE)
-      string(REGEX REPLACE "_fuzz$" "" fuzzer ${fuzzer})
-      add_executable(fuzz_${fuzzer} ${file})
-      target_link_libraries(fuzz_${fuzzer} PRIVATE tendon_options tendon_${name})
-      target_link_options(fuzz_${fuzzer} PRIVATE -fsanitize=fuzzer)
-      # The seeds and what else is in the corpus, once each; a search is started by hand.
-      if(EXISTS ${PROJECT_SOURCE_DIR}/tests/fuzz/${fuzzer})
-        enable_testing()
-        add_test(NAME fuzz_${fuzzer} COMMAND fuzz_${fuzzer} -runs=0 ${PROJECT_SOURCE_DIR}/tests/fuzz/${fuzzer})
-      endif()
-    endforeach()
+    add_executable(fuzz_${name} ${file})
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    set(arguments -runs=0)
+  elseif(TENDON_TESTS)
+    add_executable(fuzz_${name} ${file} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay.cpp)
+  else()
+    return()
   endif()
+  target_link_libraries(fuzz_${name} PRIVATE tendon_options tendon_${component})
+  add_test(NAME fuzz_${name} COMMAND fuzz_${name} ${arguments} ${seeds})
+  set_tests_properties(fuzz_${name} PROPERTIES LABELS fuzz)
 endfunction()
 
 # tendon_program(NAME SOURCES... LINK libraries...)
