@@ -28,7 +28,7 @@ FUZZ_SECONDS ?= 60
 fuzz: packages ## search each parser's input space for FUZZ_SECONDS
 	@scripts/install_packages.sh fuzz
 	@cmake --preset fuzz > /dev/null
-	@cmake --build --preset fuzz -j $(JOBS)
+	@cmake --build --preset fuzz -j $(JOBS) --target fuzzers
 	@scripts/run_fuzzers.sh build/fuzz $(FUZZ_SECONDS)
 
 format: ## format all sources in place

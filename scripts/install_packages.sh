@@ -10,7 +10,7 @@ case $task in
               nlohmann-json3-dev libcli11-dev libfmt-dev libpng-dev libgtest-dev libgmock-dev
               librapidcheck-dev"
     ;;
-  fuzz) packages="clang libclang-rt-14-dev" ;;
+  fuzz) packages="clang libclang-rt-14-dev libomp-dev" ;;
   format) packages="clang-format" ;;
   tidy) packages="clang-tidy" ;;
   *)
@@ -20,6 +20,7 @@ case $task in
 esac
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  # shellcheck disable=SC2086
   echo "This is not a Debian system. Tendon needs what these Debian 12 packages hold:" $packages >&2
   exit 0
 fi
@@ -43,5 +44,6 @@ fi
 
 echo "Installing Debian packages:$missing"
 $as_root apt-get -qq update
+# shellcheck disable=SC2086
 $as_root env DEBIAN_FRONTEND=noninteractive \
   apt-get -qq -y --no-install-recommends install $missing >/dev/null

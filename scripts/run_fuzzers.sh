@@ -10,7 +10,7 @@ seeds=$(dirname "$0")/../tests/fuzz
 
 found=0
 for program in "$build"/fuzz_*; do
-  [ -x "$program" ] && [ -f "$program" ] || continue
+  [ -f "$program" ] || continue
   found=1
   name=$(basename "$program")
   name=${name#fuzz_}
@@ -18,7 +18,7 @@ for program in "$build"/fuzz_*; do
   mkdir -p "$corpus"
   echo "fuzz_$name: $seconds s"
   set -- "$corpus"
-  [ -d "$seeds/$name" ] && set -- "$@" "$seeds/$name"
+  if [ -d "$seeds/$name" ]; then set -- "$@" "$seeds/$name"; fi
   "$program" -max_total_time="$seconds" -print_final_stats=1 -verbosity=0 \
     -artifact_prefix="$build/$name-" "$@"
 done

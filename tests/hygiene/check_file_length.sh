@@ -3,7 +3,8 @@
 #   check_file_length.sh SOURCE_FOLDER
 set -euo pipefail
 cd "$1"
-find include src tools examples tests -name '*.h' -o -name '*.cpp' -o -name '*.sh' | xargs wc -l | awk '
+find include src tools examples tests \( -name '*.h' -o -name '*.cpp' -o -name '*.sh' \) \
+  -exec wc -l {} + | awk '
   $2 == "total" { next }
   { files++; lines += $1; size[files] = $1 }
   $1 > 500 { print ($1 > 800 ? "too long: " : "long:     ") $2 " has " $1 " lines"; failures += $1 > 800 }
