@@ -6,10 +6,10 @@ BUILD := build/$(PRESET)
 SOURCES := $(shell find include src tools examples tests -name '*.cpp' -o -name '*.h' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test fuzz format tidy clean packages configure
+.PHONY: help demo build test fuzz format tidy footprint clean packages configure
 
 help: ## what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "PRESET=release|debug|asan|tsan picks the build (now $(PRESET)), JOBS=N its parallelism."
 
@@ -39,6 +39,9 @@ tidy: build ## run clang-tidy over the library
 	@scripts/install_packages.sh tidy
 	@find src -name '*.cpp' -not -name '*_test.cpp' -not -name '*_fuzz.cpp' \
 	  | xargs -P $(JOBS) -n 1 clang-tidy -p $(BUILD) --quiet
+
+footprint: build ## what a deployment weighs: programs, and the libraries they load
+	@scripts/footprint.sh $(BUILD)
 
 clean: ## remove everything that was built
 	@rm -rf build
