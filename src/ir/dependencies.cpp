@@ -45,14 +45,13 @@ class Compaction {
     to_.origins = from.origins;
   }
 
-  Graph run() {
+  Graph run(Keep keep) {
     // User inputs stay, used or not: they are the program's interface.
-    for (std::size_t i = 0; i < from_.nodes.size(); ++i) {
+    for (std::size_t i = 0; keep == Keep::kInterface && i < from_.nodes.size(); ++i) {
       const Primitive& primitive = from_.nodes[i].primitive;
-      if (std::holds_alternative<Input>(primitive)) need(static_cast<NodeId>(i));
-    }
-    for (std::size_t i = 0; i < from_.nodes.size(); ++i) {
-      if (std::holds_alternative<Assert>(from_.nodes[i].primitive)) need(static_cast<NodeId>(i));
+      if (std::holds_alternative<Input>(primitive) || std::holds_alternative<Assert>(primitive)) {
+        need(static_cast<NodeId>(i));
+      }
     }
     for (const GraphOutput& output : from_.outputs) need(from_.value(output.value).node);
     // Needed nodes in their old order, unless an appended node has to come first.
@@ -167,6 +166,6 @@ class Compaction {
 
 }  // namespace
 
-Graph compacted(const Graph& graph) { return Compaction(graph).run(); }
+Graph compacted(const Graph& graph, Keep keep) { return Compaction(graph).run(keep); }
 
 }  // namespace tendon::ir

@@ -17,8 +17,10 @@ std::vector<std::vector<NodeId>> readers(const Graph& graph);
 /// Per value, whether it is a graph output.
 std::vector<bool> output_values(const Graph& graph);
 
-/// The graph with only what its outputs and assertions need, renumbered in topological order (nodes
-/// keep their relative order where they can). Passes may append nodes anywhere and call this.
-Graph compacted(const Graph& graph);
+/// The graph with only what its outputs need, renumbered in topological order (nodes keep their
+/// relative order where they can). Passes may append nodes anywhere and call this. Inputs and
+/// assertions stay too, unless only the outputs are asked for.
+enum class Keep { kInterface, kOutputs };
+Graph compacted(const Graph& graph, Keep keep = Keep::kInterface);
 
 }  // namespace tendon::ir
