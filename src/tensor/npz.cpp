@@ -35,28 +35,33 @@ struct ZipCloser {
   void operator()(void* file) const { zipClose(file, nullptr); }
 };
 
-Result<std::vector<std::byte>> read_entry(unzFile zip, const unz_file_info64& info) {
+// The current entry's bytes, as a uint8 tensor.
+Result<Tensor> read_entry(unzFile zip, const unz_file_info64& info, std::size_t archive_bytes) {
   // Deflate cannot expand by more than 1032, so a larger claim is a lie, not a reason to allocate.
-  if (info.uncompressed_size / 1032 > info.compressed_size + 64) {
-    return data_loss(fmt::format("claims to expand from {} to {} bytes", info.compressed_size,
-                                 info.uncompressed_size));
+  if (info.compressed_size > archive_bytes ||
+      info.uncompressed_size / 1032 > info.compressed_size + 64) {
+    return data_loss(fmt::format("claims to expand from {} to {} bytes, in an archive of {}",
+                                 info.compressed_size, info.uncompressed_size, archive_bytes));
   }
   if ((info.flag & 1) != 0) return Status(StatusCode::kUnimplemented, "the entry is encrypted");
   if (unzOpenCurrentFile(zip) != UNZ_OK) {
     return data_loss(
         fmt::format("cannot be read (compression method {})", info.compression_method));
   }
-  std::vector<std::byte> bytes(info.uncompressed_size);
+  TENDON_ASSIGN_OR_RETURN(
+      Tensor bytes,
+      Tensor::allocate(DType::kUInt8, {static_cast<std::int64_t>(info.uncompressed_size)}));
   std::size_t done = 0;
-  while (done < bytes.size()) {
-    const auto chunk = static_cast<unsigned>(std::min(bytes.size() - done, kChunkBytes));
-    const int count = unzReadCurrentFile(zip, bytes.data() + done, chunk);
+  while (done < info.uncompressed_size) {
+    const auto chunk = std::min<std::size_t>(info.uncompressed_size - done, kChunkBytes);
+    const int count =
+        unzReadCurrentFile(zip, bytes.as<std::byte>() + done, static_cast<unsigned>(chunk));
     if (count <= 0) break;
     done += static_cast<std::size_t>(count);
   }
   const int closed = unzCloseCurrentFile(zip);
-  if (done != bytes.size()) {
-    return data_loss(fmt::format("ends after {} of {} bytes", done, bytes.size()));
+  if (done != info.uncompressed_size) {
+    return data_loss(fmt::format("ends after {} of {} bytes", done, info.uncompressed_size));
   }
   if (closed != UNZ_OK) return data_loss("its checksum is wrong");
   return bytes;
@@ -136,9 +141,9 @@ Result<TensorFile> parse_npz(std::span<const std::byte> bytes) {
     name.resize(std::min<std::size_t>(info.size_filename, name.size()));
     const std::string context = fmt::format("entry '{}'", name);
     if (!name.ends_with(kSuffix)) return data_loss(context + " is not an .npy array");
-    auto content = read_entry(zip.get(), info);
+    auto content = read_entry(zip.get(), info, bytes.size());
     if (!content.ok()) return content.status().with_context(context);
-    auto tensor = parse_npy(*content);
+    auto tensor = parse_npy({content->as<std::byte>(), content->view().bytes()});
     if (!tensor.ok()) return tensor.status().with_context(context);
     name.resize(name.size() - kSuffix.size());
     if (!file.tensors.emplace(name, std::move(*tensor)).second) {
