@@ -1,11 +1,11 @@
 // Lets minizip read an archive from memory.
 #pragma once
 
+#include <minizip/ioapi.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
-
-#include "minizip/ioapi.h"
 
 namespace tendon::tensor {
 

@@ -1,6 +1,8 @@
 #include "tensor/npz.h"
 
 #include <fmt/format.h>
+#include <minizip/unzip.h>
+#include <minizip/zip.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,8 +13,6 @@
 #include "base/checked_math.h"
 #include "base/mapped_file.h"
 #include "base/status_macros.h"
-#include "minizip/unzip.h"
-#include "minizip/zip.h"
 #include "tensor/memory_zip.h"
 #include "tensor/npy_header.h"
 #include "tensor/strided_copy.h"
@@ -71,10 +71,7 @@ Status add_entry(zipFile zip, const NamedView& tensor, NpzCompression compressio
   const TensorView& view = tensor.view;
   TENDON_ASSIGN_OR_RETURN(const std::string header,
                           print_npy_header({view.dtype, false, view.sizes}));
-  Tensor dense(view, nullptr);
-  if (!view.is_contiguous()) {
-    TENDON_ASSIGN_OR_RETURN(dense, dense.contiguous_copy());
-  }
+  TENDON_ASSIGN_OR_RETURN(const Tensor dense, as_contiguous(view));
   const bool deflate = compression == NpzCompression::kDeflated;
   zip_fileinfo info{};
   info.tmz_date = {.tm_mday = 1, .tm_mon = 0, .tm_year = 1980};  // equal tensors, equal files

@@ -13,6 +13,7 @@
 #include "base/mapped_file.h"
 #include "base/status_macros.h"
 #include "tensor/safetensors_header.h"
+#include "tensor/strided_copy.h"
 #include "tensor/validate.h"
 
 static_assert(std::endian::native == std::endian::little, "file formats here are little-endian");
@@ -163,12 +164,8 @@ Status write_safetensors(const std::string& path, const std::vector<NamedView>& 
   bool written = put(&json_bytes, kLengthBytes) && put(json.data(), json.size());
   for (std::size_t index : order) {
     const TensorView& view = tensors[index].view;
-    if (view.is_contiguous()) {
-      written = written && put(view.data, view.bytes());
-    } else {
-      TENDON_ASSIGN_OR_RETURN(const Tensor dense, Tensor(view, nullptr).contiguous_copy());
-      written = written && put(dense.view().data, view.bytes());
-    }
+    TENDON_ASSIGN_OR_RETURN(const Tensor dense, as_contiguous(view));
+    written = written && put(dense.view().data, view.bytes());
   }
   if (!written || std::fflush(stream.get()) != 0) {
     return Status(StatusCode::kResourceExhausted,

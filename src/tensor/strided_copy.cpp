@@ -87,4 +87,10 @@ void copy_to_contiguous(const TensorView& source, void* destination) {
   }
 }
 
+Result<Tensor> as_contiguous(const TensorView& view) {
+  const Tensor borrowed(view, nullptr);
+  if (view.is_contiguous()) return borrowed;
+  return borrowed.contiguous_copy();
+}
+
 }  // namespace tendon::tensor

@@ -9,4 +9,8 @@ namespace tendon::tensor {
 /// bytes and does not overlap the source. Strides may be zero or negative.
 void copy_to_contiguous(const TensorView& source, void* destination);
 
+/// The view itself where it is row-major, otherwise a row-major copy; either way valid only as long
+/// as the view's memory. Errors: ResourceExhausted.
+Result<Tensor> as_contiguous(const TensorView& view);
+
 }  // namespace tendon::tensor
