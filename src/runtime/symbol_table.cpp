@@ -20,11 +20,12 @@ Result<std::int64_t> SymbolTable::evaluate(const ir::Size& size) const {
 
 std::optional<std::int64_t> SymbolTable::upper_bound(const ir::Size& size) const {
   if (size.is_constant()) return size.constant();
-  const ir::Size known = size.substitute([this](const ir::Symbol& symbol) -> std::optional<ir::Size> {
-    if (symbol.from_data) return std::nullopt;
-    const auto value = lookup(symbol);
-    return value ? std::optional(ir::Size(*value)) : std::nullopt;
-  });
+  const ir::Size known =
+      size.substitute([this](const ir::Symbol& symbol) -> std::optional<ir::Size> {
+        if (symbol.from_data) return std::nullopt;
+        const auto value = lookup(symbol);
+        return value ? std::optional(ir::Size(*value)) : std::nullopt;
+      });
   const std::int64_t upper = known.bounds().upper;
   return upper == ir::kUnbounded ? std::nullopt : std::optional(upper);
 }
@@ -34,7 +35,8 @@ void SymbolTable::define(const ir::Symbol& symbol, std::int64_t value) {
     if (range_error_.empty()) {
       range_error_ = symbol.name + " is " + std::to_string(value) + ", outside its range [" +
                      std::to_string(symbol.lower) + ", " +
-                     (symbol.upper == ir::kUnbounded ? "unbounded" : std::to_string(symbol.upper)) + "]";
+                     (symbol.upper == ir::kUnbounded ? "unbounded" : std::to_string(symbol.upper)) +
+                     "]";
     }
     value = value < symbol.lower ? symbol.lower : symbol.upper;
   }

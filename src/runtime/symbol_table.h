@@ -20,7 +20,8 @@ class SymbolTable final : public backends::Bindings {
   std::optional<std::int64_t> upper_bound(const ir::Size& size) const;
   std::optional<std::int64_t> lookup(const ir::Symbol& symbol) const;
 
-  /// A value from data that lies outside its symbol's range; empty if there was none since the last clear.
+  /// A value from data that lies outside its symbol's range; empty if there was none since the last
+  /// clear.
   const std::string& range_error() const { return range_error_; }
   void clear_range_error() { range_error_.clear(); }
   /// Counts changes: equal numbers mean equal values.

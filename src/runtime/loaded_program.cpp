@@ -1,0 +1,201 @@
+#include "runtime/loaded_program.h"
+
+#include <chrono>
+
+#include "archive/load.h"
+#include "base/status_macros.h"
+#include "ir/dependencies.h"
+#include "passes/pass.h"
+#include "passes/split_constants.h"
+#include "runtime/plan_instance.h"
+#include "schedule/schedule.h"
+
+namespace tendon::runtime {
+
+class LoadedProgram::Shared final : public backends::SharedState {
+ public:
+  TensorView constant(int index) const override {
+    return constants_[static_cast<std::size_t>(index)].view();
+  }
+  Result<std::shared_ptr<void>> packed(
+      const std::string& key, const std::function<Result<std::shared_ptr<void>>()>& make) override {
+    const std::lock_guard lock(mutex_);
+    const auto it = packed_.find(key);
+    if (it != packed_.end()) return it->second;
+    auto made = make();
+    if (made.ok()) packed_.emplace(key, *made);
+    return made;
+  }
+  void add(Tensor tensor) { constants_.push_back(std::move(tensor)); }
+
+ private:
+  std::vector<Tensor> constants_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::shared_ptr<void>> packed_;
+};
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+ir::Shape as_shape(const Sizes& sizes) { return ir::Shape(sizes.begin(), sizes.end()); }
+
+TensorInfo info_of(const std::string& name, int position, DType dtype, const ir::Shape& shape) {
+  TensorInfo info;
+  info.name = name;
+  info.position = position;
+  info.dtype = dtype;
+  info.shape_text = ir::to_string(shape);
+  for (const ir::Size& size : shape) {
+    AxisRange range;
+    const ir::Bounds bounds = size.bounds();
+    range.lower = std::max<std::int64_t>(bounds.lower, 0);
+    if (bounds.upper != ir::kUnbounded) range.upper = bounds.upper;
+    // 2*s0 comes in twos.
+    for (std::int64_t multiple : {64, 32, 16, 8, 4, 2}) {
+      if (!size.is_constant() && ir::divide_exactly(size, multiple)) {
+        range.multiple = multiple;
+        break;
+      }
+    }
+    info.axes.push_back(range);
+  }
+  return info;
+}
+
+bool is_product(const schedule::Plan& plan, const schedule::Step& step) {
+  const auto* kernel = std::get_if<schedule::NodeKernel>(&step.kernel);
+  if (kernel == nullptr) return false;
+  const ir::Primitive& primitive = plan.graph->node(kernel->node).primitive;
+  return std::holds_alternative<ir::Matmul>(primitive) ||
+         std::holds_alternative<ir::Conv>(primitive) ||
+         std::holds_alternative<ir::Attention>(primitive);
+}
+
+std::string kernels_text(const schedule::Plan& plan) { return plan.graph->to_string(); }
+
+}  // namespace
+
+LoadedProgram::LoadedProgram() : shared_(std::make_unique<Shared>()) {}
+LoadedProgram::~LoadedProgram() = default;
+
+Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::load(const std::string& path,
+                                                                 const LoadOptions& options,
+                                                                 bool keep_stages) {
+  if (options.device != Device::kCpu) {
+    return Status(StatusCode::kUnimplemented, "this build has no CUDA backend; use the CPU");
+  }
+  std::shared_ptr<LoadedProgram> program(new LoadedProgram());
+  if (Status status = program->build(path, options, keep_stages); !status.ok()) {
+    return status.with_context(path);
+  }
+  return std::shared_ptr<const LoadedProgram>(std::move(program));
+}
+
+Status LoadedProgram::build(const std::string& path, const LoadOptions& options, bool keep_stages) {
+  Clock::time_point start = Clock::now();
+  const auto phase = [&](const char* name) {
+    summary_.phases.emplace_back(name, milliseconds_since(start));
+    start = Clock::now();
+  };
+  archive::ReadOptions read_options;
+  read_options.model = options.model;
+  TENDON_ASSIGN_OR_RETURN(archive::Program exported, archive::read_program(path, read_options));
+  summary_.exported_nodes = static_cast<std::int64_t>(exported.graph.nodes.size());
+  phase("read");
+  TENDON_ASSIGN_OR_RETURN(lowered_, aten::lower(exported));
+  sample_inputs_ = std::move(exported.sample_inputs);
+  exported = archive::Program();
+  warnings_ = lowered_.warnings;
+  summary_.tensor_nodes = static_cast<std::int64_t>(lowered_.graph.nodes.size());
+  if (keep_stages) {
+    for (const std::string& origin : lowered_.graph.origins) texts_[0] += origin + "\n";
+    texts_[1] = lowered_.graph.to_string();
+  }
+  phase("lower");
+  TENDON_RETURN_IF_ERROR(passes::run_pipeline(lowered_.graph));
+  passes::ConstantSplit split = passes::split_constants(
+      lowered_.graph, static_cast<int>(lowered_.constants.size()), options.constant_bytes_limit);
+  summary_.optimized_nodes = static_cast<std::int64_t>(lowered_.graph.nodes.size());
+  phase("passes");
+  std::vector<ir::Shape> strides;
+  for (const aten::OwnedTensor& constant : lowered_.constants) {
+    strides.push_back(as_shape(constant.tensor.strides()));
+    shared_->add(constant.tensor);
+    summary_.weight_bytes += static_cast<std::int64_t>(constant.tensor.view().bytes());
+  }
+  if (!split.types.empty()) {
+    auto graph = std::make_shared<ir::Graph>(std::move(split.constants));
+    schedule::separate_outputs(*graph);
+    *graph = ir::compacted(*graph);
+    TENDON_ASSIGN_OR_RETURN(constant_plan_, schedule::make_plan(graph, strides));
+    for (const auto& [dtype, shape] : split.types) {
+      Sizes sizes;
+      for (const ir::Size& size : shape) sizes.push_back(size.constant());
+      strides.push_back(ir::contiguous_strides(shape));
+      summary_.folded_bytes += element_count(sizes) * static_cast<std::int64_t>(dtype_size(dtype));
+      folded_types_.emplace_back(dtype, std::move(sizes));
+    }
+    summary_.constant_kernels = static_cast<std::int64_t>(constant_plan_->steps.size());
+  }
+  auto graph = std::make_shared<ir::Graph>(std::move(lowered_.graph));
+  lowered_.graph = ir::Graph();
+  schedule::separate_outputs(*graph);
+  *graph = ir::compacted(*graph);
+  TENDON_ASSIGN_OR_RETURN(plan_, schedule::make_plan(graph, strides));
+  phase("plan");
+  summary_.kernels = static_cast<std::int64_t>(plan_->steps.size());
+  for (const schedule::Step& step : plan_->steps)
+    summary_.products += is_product(*plan_, step) ? 1 : 0;
+  summary_.arena_bytes = plan_->arena_bytes;
+  if (keep_stages) {
+    texts_[2] = kernels_text(*plan_);
+    texts_[3] = plan_->to_string();
+  }
+  describe();
+  return {};
+}
+
+void LoadedProgram::describe() {
+  for (const aten::UserInput& input : lowered_.inputs) {
+    inputs_.push_back(info_of(input.name, input.position, input.dtype, input.shape));
+  }
+  for (const aten::UserOutput& output : lowered_.outputs) {
+    outputs_.push_back(info_of(output.name, output.position, output.dtype, output.shape));
+  }
+}
+
+Status LoadedProgram::fold_constants(int threads) const {
+  if (constant_plan_ == nullptr) return {};
+  TENDON_ASSIGN_OR_RETURN(auto instance, PlanInstance::create(constant_plan_, *shared_, threads));
+  std::vector<Tensor> results;
+  std::vector<std::byte*> outputs;
+  for (const auto& [dtype, sizes] : folded_types_) {
+    TENDON_ASSIGN_OR_RETURN(Tensor tensor, Tensor::allocate(dtype, sizes));
+    outputs.push_back(tensor.as<std::byte>());
+    results.push_back(std::move(tensor));
+  }
+  SymbolTable symbols;
+  FirstError errors;
+  TENDON_RETURN_IF_ERROR(instance->bind(symbols));
+  TENDON_RETURN_IF_ERROR(instance->run(RunMemory{{}, {}, outputs}, symbols, errors));
+  for (Tensor& tensor : results) shared_->add(std::move(tensor));
+  return {};
+}
+
+Result<backends::SharedState*> LoadedProgram::prepare(int threads) const {
+  const std::lock_guard lock(mutex_);
+  if (!prepared_) {
+    if (Status status = fold_constants(threads); !status.ok()) {
+      return status.with_context("folding constants");
+    }
+    prepared_ = true;
+  }
+  return shared_.get();
+}
+
+}  // namespace tendon::runtime
