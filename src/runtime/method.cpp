@@ -1,0 +1,30 @@
+#include "tendon/method.h"
+
+#include "runtime/execution.h"
+
+namespace tendon {
+
+Method::Method(std::unique_ptr<runtime::Execution> impl) : impl_(std::move(impl)) {}
+Method::Method(Method&&) noexcept = default;
+Method& Method::operator=(Method&&) noexcept = default;
+Method::~Method() = default;
+
+Result<Method> Method::create(const Program& program, const MethodOptions& options) {
+  auto execution = runtime::Execution::create(program.impl(), options);
+  if (!execution.ok()) return execution.status();
+  return Method(std::move(*execution));
+}
+
+Result<std::span<const TensorView>> Method::run(std::span<const TensorView> inputs) {
+  return impl_->run(inputs);
+}
+
+Status Method::bind_output(std::size_t index, void* data, std::size_t bytes) {
+  return impl_->bind_output(index, data, bytes);
+}
+
+Status Method::reset() { return impl_->reset(); }
+
+MethodStats Method::stats() const { return impl_->stats(); }
+
+}  // namespace tendon
