@@ -248,6 +248,16 @@ void Lowering::lower_operator(const archive::Graph& graph, const archive::Node& 
       environment.write(tensor->name, cast(b, value, environment.read(tensor->name).dtype));
     }
   }
+  if (!outputs.alias.empty()) {
+    const auto* named =
+        node.outputs.empty() ? nullptr : std::get_if<archive::TensorArgument>(&node.outputs[0]);
+    for (const archive::NamedArgument& input : node.inputs) {
+      const auto* tensor = std::get_if<archive::TensorArgument>(&input.value);
+      if (tensor == nullptr || named == nullptr || named->name.empty()) continue;
+      if (input.name == outputs.alias) environment.define_alias(named->name, tensor->name);
+    }
+    return;
+  }
   if (!in_place) {
     define_outputs(graph, node, outputs);
     return;

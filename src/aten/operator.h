@@ -92,6 +92,13 @@ struct Outputs : std::vector<Output> {
   /// Arguments that the operator changes besides returning (running statistics): parameter name and
   /// new value, of the argument's shape.
   std::vector<std::pair<std::string, Tensor>> writes;
+  /// The result is the tensor argument of this name itself, not a copy (x.to(x.dtype)).
+  std::string alias;
+  static Outputs alias_of(std::string parameter) {
+    Outputs outputs;
+    outputs.alias = std::move(parameter);
+    return outputs;
+  }
 };
 
 struct Operator {
