@@ -73,9 +73,7 @@ HWY_INLINE V exp_tail(V r) {
 /// NaN of x kept, otherwise `result`.
 HWY_INLINE V keep_nan(V x, V result) { return hn::IfThenElse(hn::Eq(x, x), result, x); }
 
-HWY_INLINE V clamp(V x, float low, float high) {
-  return hn::Min(hn::Max(x, set(low)), set(high));
-}
+HWY_INLINE V clamp(V x, float low, float high) { return hn::Min(hn::Max(x, set(low)), set(high)); }
 
 HWY_INLINE V exp_of(V x) {
   // Beyond these the result is 0 or infinity anyway.
@@ -95,7 +93,7 @@ HWY_INLINE V exp_moderate(V x) {
 
 HWY_INLINE V exp2_of(V x) {
   static constexpr float kCoefficients[] = {
-      0.693147180705f,  0.240226510668f,   0.0555041036576f,  0.00961803809602f,
+      0.693147180705f,   0.240226510668f,    0.0555041036576f, 0.00961803809602f,
       0.00133339351655f, 0.000154667689001f, 1.51961517613e-5f};
   const V bounded = clamp(x, -151.0f, 129.0f);
   const V n = hn::Round(bounded);
@@ -106,9 +104,9 @@ HWY_INLINE V exp2_of(V x) {
 
 /// e^x - 1 for -20 <= x <= 80.
 HWY_INLINE V expm1_moderate(V x) {
-  static constexpr float kCoefficients[] = {0.500000004416f,   0.166666663706f, 0.0416663609112f,
-                                            0.00833338932619f, 0.00139406274632f,
-                                            0.000198459016113f};
+  static constexpr float kCoefficients[] = {0.500000004416f,   0.166666663706f,
+                                            0.0416663609112f,  0.00833338932619f,
+                                            0.00139406274632f, 0.000198459016113f};
   const Reduced reduced = reduce_exp(x);
   const V r = reduced.r;
   const V tail = hn::MulAdd(polynomial(r, kCoefficients), hn::Mul(r, r), r);
@@ -183,8 +181,8 @@ HWY_INLINE V log10_of(V x) {
   const Split split = split_exponent(x);
   const V log_m = log_of_mantissa(hn::Sub(split.m, set(1.0f)), hn::Zero(D()));
   // log10(2) = 0.301025390625 + 4.605038981195214e-6, log10(e) in one part.
-  const V low = hn::MulAdd(split.e, set(4.605038981195214e-6f),
-                           hn::Mul(log_m, set(0.43429448190325182765f)));
+  const V low =
+      hn::MulAdd(split.e, set(4.605038981195214e-6f), hn::Mul(log_m, set(0.43429448190325182765f)));
   return log_special(x, hn::MulAdd(split.e, set(0.301025390625f), low));
 }
 
@@ -201,9 +199,7 @@ HWY_INLINE V log1p_of(V x) {
   return hn::IfThenElse(hn::Lt(hn::Abs(x), set(0x1p-25f)), x, keep_nan(x, result));
 }
 
-HWY_INLINE V sigmoid_of(V x) {
-  return hn::Div(set(1.0f), hn::Add(set(1.0f), exp_of(hn::Neg(x))));
-}
+HWY_INLINE V sigmoid_of(V x) { return hn::Div(set(1.0f), hn::Add(set(1.0f), exp_of(hn::Neg(x)))); }
 
 HWY_INLINE V tanh_of(V x) {
   // tanh(10) is 1 in float32.
@@ -213,8 +209,8 @@ HWY_INLINE V tanh_of(V x) {
 }
 
 HWY_INLINE V erf_of(V x) {
-  static constexpr float kSmall[] = {1.12837916572f,    -0.376126257502f,   0.112835841847f,
-                                     -0.0268537665537f, 0.00518823195868f,  -0.000800926974883f,
+  static constexpr float kSmall[] = {1.12837916572f,    -0.376126257502f,  0.112835841847f,
+                                     -0.0268537665537f, 0.00518823195868f, -0.000800926974883f,
                                      7.85053840539e-5f};
   // log(erfc(x)) on [1, 4].
   static constexpr float kLarge[] = {0.000188034523231f, -1.12957839861f,   -0.633219941655f,
@@ -227,8 +223,8 @@ HWY_INLINE V erf_of(V x) {
   return keep_nan(x, result);
 }
 
-#define TENDON_FUNCTION(Name, function)                      \
-  struct Name {                                              \
+#define TENDON_FUNCTION(Name, function)                       \
+  struct Name {                                               \
     static HWY_INLINE V apply(D, V x) { return function(x); } \
   };
 TENDON_FUNCTION(Exp, exp_of)

@@ -39,7 +39,8 @@ struct Contiguous {
     } else if constexpr (std::is_same_v<Memory, BFloat16>) {
       const hn::Rebind<std::uint16_t, DCarrier> dm;
       const hn::RebindToUnsigned<DCarrier> du;
-      const auto bits = hn::PromoteTo(du, hn::LoadU(dm, reinterpret_cast<const std::uint16_t*>(in)));
+      const auto bits =
+          hn::PromoteTo(du, hn::LoadU(dm, reinterpret_cast<const std::uint16_t*>(in)));
       hn::StoreU(hn::BitCast(d, hn::ShiftLeft<16>(bits)), d, out);
     } else {
       const hn::Rebind<Memory, DCarrier> dm;
@@ -111,8 +112,7 @@ void load_kernel(void* out, const void* memory, std::int64_t stride, std::int64_
 }
 
 template <typename Memory, typename Carrier>
-void store_kernel(void* memory, const void* in, int step, std::int64_t stride,
-                  std::int64_t count) {
+void store_kernel(void* memory, const void* in, int step, std::int64_t stride, std::int64_t count) {
   auto* y = static_cast<Memory*>(memory);
   const auto* x = static_cast<const Carrier*>(in);
   if (step == 0) {

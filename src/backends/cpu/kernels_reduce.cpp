@@ -130,7 +130,8 @@ struct Row {
       const double x = value;
       const double sum = a.number + x;
       if (std::isfinite(sum)) {
-        a.second += std::fabs(a.number) >= std::fabs(x) ? (a.number - sum) + x : (x - sum) + a.number;
+        a.second +=
+            std::fabs(a.number) >= std::fabs(x) ? (a.number - sum) + x : (x - sum) + a.number;
       }
       a.number = sum;
     } else if constexpr (kIsFloat<T>) {
@@ -272,8 +273,7 @@ struct RowMoments {
     a.count += other.count;
   }
   static void finish(const Accumulator& a, void* first, void* second) {
-    const T mean =
-        a.count == 0 ? std::numeric_limits<T>::quiet_NaN() : static_cast<T>(a.number);
+    const T mean = a.count == 0 ? std::numeric_limits<T>::quiet_NaN() : static_cast<T>(a.number);
     const T squares = static_cast<T>(a.second);
     std::memcpy(first, &mean, sizeof(T));
     std::memcpy(second, &squares, sizeof(T));
@@ -291,7 +291,8 @@ struct Fold {
   static void init(void* first, void*, std::int64_t count) {
     std::fill_n(static_cast<A*>(first), count, static_cast<A>(F::template identity<T>()));
   }
-  static void add(void* first, void*, const void* tile, int step, std::int64_t, std::int64_t count) {
+  static void add(void* first, void*, const void* tile, int step, std::int64_t,
+                  std::int64_t count) {
     A* a = static_cast<A*>(first);
     const T* x = static_cast<const T*>(tile);
     if (step == 0) {
@@ -416,10 +417,9 @@ void fill_reduce(ReduceTable& table) {
   fill_type<float>(table, TileType::kFloat32);
   fill_type<double>(table, TileType::kFloat64);
   // Bytes 0 and 1: any is the largest, all the smallest.
-  for (const auto& [logic, extreme] : {std::pair{ReduceOp::kAny, ReduceOp::kMax},
-                                       std::pair{ReduceOp::kAll, ReduceOp::kMin},
-                                       std::pair{ReduceOp::kSum, ReduceOp::kMax},
-                                       std::pair{ReduceOp::kProduct, ReduceOp::kMin}}) {
+  for (const auto& [logic, extreme] :
+       {std::pair{ReduceOp::kAny, ReduceOp::kMax}, std::pair{ReduceOp::kAll, ReduceOp::kMin},
+        std::pair{ReduceOp::kSum, ReduceOp::kMax}, std::pair{ReduceOp::kProduct, ReduceOp::kMin}}) {
     table.row[static_cast<int>(logic)][0] = table.row[static_cast<int>(extreme)][0];
     table.fold[static_cast<int>(logic)][0] = table.fold[static_cast<int>(extreme)][0];
   }

@@ -186,8 +186,7 @@ template <typename T>
 void fill_casts(KernelTable& table, TileType type) {
   table.cast_at(type, TileType::kInt32) = unary_loop<T, std::int32_t, to_integer<T, std::int32_t>>;
   table.cast_at(type, TileType::kInt64) = unary_loop<T, std::int64_t, to_integer<T, std::int64_t>>;
-  table.cast_at(type, TileType::kUInt64) =
-      unary_loop<T, std::uint64_t, to_unsigned<T>>;
+  table.cast_at(type, TileType::kUInt64) = unary_loop<T, std::uint64_t, to_unsigned<T>>;
 }
 
 }  // namespace

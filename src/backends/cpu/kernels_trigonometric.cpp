@@ -48,8 +48,8 @@ HWY_INLINE VFloat sine(VFloat x, std::int32_t quadrant) {
   };
   const VFloat sin_r = hn::MulAdd(hn::Mul(r, z), poly(kSine), r);
   const VFloat one = hn::Set(df, 1.0f);
-  const VFloat cos_r = hn::Add(one, hn::MulAdd(hn::Mul(z, z), poly(kCosine),
-                                               hn::Mul(z, hn::Set(df, -0.5f))));
+  const VFloat cos_r =
+      hn::Add(one, hn::MulAdd(hn::Mul(z, z), poly(kCosine), hn::Mul(z, hn::Set(df, -0.5f))));
   const auto odd = hn::Ne(hn::And(q, hn::Set(di, 1)), hn::Zero(di));
   const VFloat value = hn::IfThenElse(hn::RebindMask(df, odd), cos_r, sin_r);
   const auto sign = hn::ShiftLeft<30>(hn::And(q, hn::Set(di, 2)));
@@ -66,8 +66,8 @@ void sine_kernel(void* out, const void* a, const void*, const void*, Steps steps
   for (std::int64_t i = 0; i < count; i += lanes) {
     const VFloat v = hn::LoadU(d, x);
     x += lanes * steps.a;
-    const VFloat result = sine(hn::IfThenElseZero(hn::Le(hn::Abs(v), hn::Set(d, kLargest)), v),
-                               kCosine ? 1 : 0);
+    const VFloat result =
+        sine(hn::IfThenElseZero(hn::Le(hn::Abs(v), hn::Set(d, kLargest)), v), kCosine ? 1 : 0);
     // Zero keeps its sign.
     hn::StoreU(kCosine ? result : hn::IfThenElse(hn::Eq(v, hn::Zero(d)), v, result), d, y + i);
     if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Le(hn::Abs(v), hn::Set(d, kLargest))))) {

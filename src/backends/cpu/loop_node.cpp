@@ -57,8 +57,8 @@ Result<std::unique_ptr<LoopNodeRunner>> LoopNodeRunner::make(
   ProgramOptions options;
   options.stores_roots = !node.reduce;
   TENDON_ASSIGN_OR_RETURN(
-      runner->program_, compile_program(plan.graph->pool, std::span(&node.body, 1),
-                                        static_cast<int>(axes), options));
+      runner->program_,
+      compile_program(plan.graph->pool, std::span(&node.body, 1), static_cast<int>(axes), options));
   std::vector<Location> loads;
   for (const Access& access : runner->program_.accesses) {
     TENDON_ASSIGN_OR_RETURN(Location location, locate(plan, access.value, locals));
@@ -153,7 +153,8 @@ Status LoopNodeRunner::bind_layout(const Bindings& bindings, const BlockLayout& 
     TENDON_RETURN_IF_ERROR(output_->bind_values(bindings, local_strides));
     output_->bind_space(origin_, extents_, std::span(order_).first(outer_shape_.size()));
   }
-  if (layout.lanes_are_outer) std::rotate(order_.begin(), order_.begin() + outer_rank, order_.end());
+  if (layout.lanes_are_outer)
+    std::rotate(order_.begin(), order_.begin() + outer_rank, order_.end());
   evaluator_->bind_space(origin_, extents_, order_);
   return Status();
 }

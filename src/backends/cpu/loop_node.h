@@ -53,7 +53,7 @@ class LoopNodeRunner {
   struct Workspace {
     TileWorkspace body;
     TileWorkspace output;
-    std::byte* first = nullptr;   // results of a reduction, before they are stored
+    std::byte* first = nullptr;  // results of a reduction, before they are stored
     std::byte* second = nullptr;
   };
   std::size_t workspace_bytes() const;

@@ -42,8 +42,7 @@ void LoopNodeRunner::reduce_part(Workspace& workspace, std::int64_t point, std::
   }
 }
 
-void LoopNodeRunner::reduce_rows(Workspace& workspace, std::int64_t begin,
-                                 std::int64_t end) const {
+void LoopNodeRunner::reduce_rows(Workspace& workspace, std::int64_t begin, std::int64_t end) const {
   const TileType type = program_.root_types[0];
   const auto carrier = static_cast<std::int64_t>(tile_type_size(type));
   const std::int64_t row = inner_points_;
@@ -68,8 +67,8 @@ void LoopNodeRunner::reduce_rows(Workspace& workspace, std::int64_t begin,
         const std::int64_t rows = std::min(together, points - i);
         evaluator_->evaluate(workspace.body, (pending + i) * row, rows * row);
         Register value = evaluator_->root(workspace.body, 0);
-        const auto* data = static_cast<const std::byte*>(
-            expand(value, workspace.second, type, rows * row));
+        const auto* data =
+            static_cast<const std::byte*>(expand(value, workspace.second, type, rows * row));
         for (std::int64_t k = 0; k < rows; ++k) {
           row_.add(accumulators[i + k], data + k * row * carrier, 0, row);
         }

@@ -120,13 +120,14 @@ class LoopStep final : public backends::Step {
     TENDON_RETURN_IF_ERROR(bind_nodes(bindings, layout));
     std::int64_t outer_votes = 0;
     for (const auto& runner : runners_) {
-      outer_votes += runner->prefers_outer_lanes() ? runner->inner_points() : -runner->inner_points();
+      outer_votes +=
+          runner->prefers_outer_lanes() ? runner->inner_points() : -runner->inner_points();
     }
     layout.lanes_are_outer = outer_votes > 0;
     const std::int64_t fitting = kLocalBudget / std::max<std::int64_t>(1, local_points);
     if (layout.lanes_are_outer) {
-      layout.block = std::clamp<std::int64_t>(round_up(fitting, kTileGranule), kTileGranule,
-                                              kMaxTileElements);
+      layout.block =
+          std::clamp<std::int64_t>(round_up(fitting, kTileGranule), kTileGranule, kMaxTileElements);
     } else {
       layout.block = std::clamp<std::int64_t>(fitting, 1, 256);
     }
@@ -203,19 +204,19 @@ class LoopStep final : public backends::Step {
   }
 
   void run_blocks(const Frame& frame) {
-    const std::int64_t grain = std::max<std::int64_t>(
-        layout_.lanes_are_outer ? kTileGranule : 1, kGrain / std::max<std::int64_t>(1, cost_));
-    base::parallel_for(
-        outer_points_, grain, threads_, [&](int worker, std::int64_t begin, std::int64_t end) {
-          std::byte* locals = prepare(frame, worker);
-          for (std::int64_t at = begin; at < end; at += layout_.block) {
-            const std::int64_t until = std::min(end, at + layout_.block);
-            place_locals(worker, locals, at);
-            for (std::size_t i = 0; i < runners_.size(); ++i) {
-              runners_[i]->run(workspace(worker, i), at, until);
-            }
-          }
-        });
+    const std::int64_t grain = std::max<std::int64_t>(layout_.lanes_are_outer ? kTileGranule : 1,
+                                                      kGrain / std::max<std::int64_t>(1, cost_));
+    base::parallel_for(outer_points_, grain, threads_,
+                       [&](int worker, std::int64_t begin, std::int64_t end) {
+                         std::byte* locals = prepare(frame, worker);
+                         for (std::int64_t at = begin; at < end; at += layout_.block) {
+                           const std::int64_t until = std::min(end, at + layout_.block);
+                           place_locals(worker, locals, at);
+                           for (std::size_t i = 0; i < runners_.size(); ++i) {
+                             runners_[i]->run(workspace(worker, i), at, until);
+                           }
+                         }
+                       });
   }
 
   /// Moves the locals so that the block that begins at outer point `at` is what they hold.
@@ -237,18 +238,18 @@ class LoopStep final : public backends::Step {
     auto* accumulators = reinterpret_cast<Accumulator*>(
         frame.scratch + thread_bytes_ * static_cast<std::size_t>(threads_));
     const RowReduction& row = runner.row_reduction();
-    base::parallel_for(
-        outer_points_ * parts_, 1, threads_, [&](int worker, std::int64_t begin, std::int64_t end) {
-          prepare(frame, worker);
-          for (std::int64_t i = begin; i < end; ++i) {
-            const std::int64_t part = i % parts_;
-            accumulators[i] = Accumulator();
-            row.init(accumulators[i]);
-            runner.reduce_part(workspace(worker, 0), i / parts_, part * kPart,
-                               std::min(runner.inner_points(), (part + 1) * kPart),
-                               accumulators[i]);
-          }
-        });
+    base::parallel_for(outer_points_ * parts_, 1, threads_,
+                       [&](int worker, std::int64_t begin, std::int64_t end) {
+                         prepare(frame, worker);
+                         for (std::int64_t i = begin; i < end; ++i) {
+                           const std::int64_t part = i % parts_;
+                           accumulators[i] = Accumulator();
+                           row.init(accumulators[i]);
+                           runner.reduce_part(workspace(worker, 0), i / parts_, part * kPart,
+                                              std::min(runner.inner_points(), (part + 1) * kPart),
+                                              accumulators[i]);
+                         }
+                       });
     prepare(frame, 0);
     for (std::int64_t point = 0; point < outer_points_; ++point) {
       Accumulator total = accumulators[point * parts_];

@@ -42,8 +42,7 @@ bool contains_range(DType to, DType from) {
   if (from == DType::kBool || from == to) return true;
   if (!is_integer(from) || !is_integer(to)) return false;
   if (is_unsigned(from)) {
-    return is_unsigned(to) ? dtype_size(to) >= dtype_size(from)
-                           : dtype_size(to) > dtype_size(from);
+    return is_unsigned(to) ? dtype_size(to) >= dtype_size(from) : dtype_size(to) > dtype_size(from);
   }
   return !is_unsigned(to) && dtype_size(to) >= dtype_size(from);
 }
@@ -149,9 +148,9 @@ class Compiler {
       case Op::kIndex: {
         const auto axis = static_cast<std::size_t>(node.payload);
         if (axis >= program_.index_axes.size()) {
-          return Status(StatusCode::kInternal,
-                        fmt::format("expression uses index {} of a space of {} axes", axis,
-                                    program_.axes));
+          return Status(
+              StatusCode::kInternal,
+              fmt::format("expression uses index {} of a space of {} axes", axis, program_.axes));
         }
         program_.index_axes[axis] = true;
         Instruction instruction;
@@ -241,9 +240,9 @@ class Compiler {
     instruction.name = ir::op_name(node.op);
     instruction.kernel = table_.at(node.op, operand_type);
     if (instruction.kernel == nullptr) {
-      return Status(StatusCode::kUnimplemented, fmt::format("operation {} on {}",
-                                                            ir::op_name(node.op),
-                                                            dtype_name(operand_dtype)));
+      return Status(
+          StatusCode::kUnimplemented,
+          fmt::format("operation {} on {}", ir::op_name(node.op), dtype_name(operand_dtype)));
     }
     RegisterId result = emit(instruction);
     if (!keeps_range(node.op) && !is_comparison(node.op) && !is_native(node.dtype)) {
@@ -340,8 +339,8 @@ class Compiler {
       for (const ir::ExprPool::AffineTerm& term : affine.terms) {
         const ir::ExprNode& term_node = pool_.node(term.term);
         if (term_node.op == Op::kIndex) {
-          access.terms.push_back({static_cast<int>(j), static_cast<int>(term_node.payload),
-                                  term.coefficient});
+          access.terms.push_back(
+              {static_cast<int>(j), static_cast<int>(term_node.payload), term.coefficient});
           continue;
         }
         TENDON_ASSIGN_OR_RETURN(const RegisterId offset, value(term.term));
@@ -352,9 +351,8 @@ class Compiler {
         uniform.dimension = static_cast<int>(j);
         const RegisterId factor = add_uniform(std::move(uniform));
         const RegisterId product = binary(Op::kMultiply, offset, factor);
-        instruction.a = instruction.a == kNoRegister
-                            ? product
-                            : binary(Op::kAdd, instruction.a, product);
+        instruction.a =
+            instruction.a == kNoRegister ? product : binary(Op::kAdd, instruction.a, product);
       }
     }
     program_.accesses[static_cast<std::size_t>(instruction.payload)] = std::move(access);

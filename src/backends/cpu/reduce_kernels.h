@@ -12,9 +12,9 @@ namespace tendon::backends::cpu {
 /// What a reduction of one output element knows so far. Which members count depends on the
 /// operation. Zero-initialised before init().
 struct Accumulator {
-  double number = 0;         // sums, products and extremes of floats; the mean
-  double second = 0;         // what rounding took from a sum; the sum of squared deviations
-  std::int64_t integer = 0;  // the same of integers and bool
+  double number = 0;          // sums, products and extremes of floats; the mean
+  double second = 0;          // what rounding took from a sum; the sum of squared deviations
+  std::int64_t integer = 0;   // the same of integers and bool
   std::int64_t position = 0;  // of the extreme element
   std::int64_t count = 0;     // elements seen
 };

@@ -16,8 +16,8 @@ void remove_dead(VectorProgram& program) {
   std::vector<Instruction> kept;
   for (auto it = program.instructions.rbegin(); it != program.instructions.rend(); ++it) {
     // A check counts even if nobody uses the position.
-    const bool needed = live[static_cast<std::size_t>(it->result)] ||
-                        it->kind == Instruction::Kind::kCheckIndex;
+    const bool needed =
+        live[static_cast<std::size_t>(it->result)] || it->kind == Instruction::Kind::kCheckIndex;
     if (!needed) continue;
     for (RegisterId* operand : operands(*it)) {
       if (*operand != kNoRegister) live[static_cast<std::size_t>(*operand)] = true;
@@ -86,7 +86,8 @@ void allocate_registers(VectorProgram& program) {
       if (*operand == kNoRegister) continue;
       const auto old = static_cast<std::size_t>(*operand);
       *operand = physical[old];
-      const bool reusable = last_use[old] == i && !uniform_flags[static_cast<std::size_t>(*operand)];
+      const bool reusable =
+          last_use[old] == i && !uniform_flags[static_cast<std::size_t>(*operand)];
       if (reusable && std::find(ended.begin(), ended.end(), *operand) == ended.end()) {
         ended[static_cast<std::size_t>(count++)] = *operand;
       }

@@ -45,8 +45,7 @@ constexpr std::size_t tile_type_size(TileType type) {
 }
 
 constexpr std::string_view tile_type_name(TileType type) {
-  constexpr std::string_view kNames[kTileTypeCount] = {"b8",  "i32", "i64",
-                                                       "u64", "f32", "f64"};
+  constexpr std::string_view kNames[kTileTypeCount] = {"b8", "i32", "i64", "u64", "f32", "f64"};
   return kNames[static_cast<int>(type)];
 }
 

@@ -72,11 +72,13 @@ Status TileEvaluator::bind_values(const Bindings& bindings,
     access.limit = 0;
     if (location.local < 0) {
       TENDON_ASSIGN_OR_RETURN(access.start, bindings.evaluate(location.offset));
+      // The last element of the buffer that exists whatever its strides are.
+      const schedule::Buffer& buffer = plan_->buffers[static_cast<std::size_t>(location.buffer)];
       access.limit = 1;
-      for (const ir::Size& extent :
-           plan_->buffers[static_cast<std::size_t>(location.buffer)].shape) {
-        TENDON_ASSIGN_OR_RETURN(const std::int64_t number, bindings.evaluate(extent));
-        access.limit *= number;
+      for (std::size_t k = 0; k < buffer.shape.size(); ++k) {
+        TENDON_ASSIGN_OR_RETURN(const std::int64_t extent, bindings.evaluate(buffer.shape[k]));
+        TENDON_ASSIGN_OR_RETURN(const std::int64_t stride, bindings.evaluate(buffer.strides[k]));
+        access.limit += (extent - 1) * stride;
       }
     }
     if (i >= load_count_) {
@@ -87,7 +89,8 @@ Status TileEvaluator::bind_values(const Bindings& bindings,
     }
     const Access& symbolic = program_->accesses[i];
     for (std::size_t j = 0; j < symbolic.constants.size(); ++j) {
-      TENDON_ASSIGN_OR_RETURN(const std::int64_t position, bindings.evaluate(symbolic.constants[j]));
+      TENDON_ASSIGN_OR_RETURN(const std::int64_t position,
+                              bindings.evaluate(symbolic.constants[j]));
       TENDON_ASSIGN_OR_RETURN(const std::int64_t stride, stride_of(i, j));
       access.start += position * stride;
     }
@@ -149,7 +152,8 @@ void TileEvaluator::bind_space(std::span<const std::int64_t> origin,
   }
   for (BoundAccess& access : accesses_) {
     access.base = access.start;
-    for (int axis : order) access.base += origin[static_cast<std::size_t>(axis)] * access.strides[axis];
+    for (int axis : order)
+      access.base += origin[static_cast<std::size_t>(axis)] * access.strides[axis];
     access.constant = true;
     for (int k = 0; k < rank_; ++k) {
       access.space_strides[k] = innermost[k] < 0 ? 0 : access.strides[innermost[k]];
@@ -157,8 +161,8 @@ void TileEvaluator::bind_space(std::span<const std::int64_t> origin,
     }
     access.linear = true;
     for (int k = 0; k + 1 < rank_; ++k) {
-      access.linear = access.linear && access.space_strides[k] ==
-                                           access.space_strides[k + 1] * extents_[k + 1];
+      access.linear =
+          access.linear && access.space_strides[k] == access.space_strides[k + 1] * extents_[k + 1];
     }
     access.linear_stride = access.space_strides[rank_ - 1];
   }
@@ -244,13 +248,13 @@ void TileEvaluator::evaluate(TileWorkspace& workspace, std::int64_t begin, std::
         const Register& b = instruction.b == kNoRegister ? kNothing : registers[instruction.b];
         const Register& c = instruction.c == kNoRegister ? kNothing : registers[instruction.c];
         const int step = a.step | b.step | c.step;
-        std::byte* out = step == 0 ? workspace.home[instruction.result]
-                                   : workspace.target[instruction.result];
-        instruction.kernel(out, a.data, b.data, c.data,
-                           Steps{static_cast<std::uint8_t>(a.step),
-                                 static_cast<std::uint8_t>(b.step),
-                                 static_cast<std::uint8_t>(c.step)},
-                           step == 0 ? kTileGranule : count);
+        std::byte* out =
+            step == 0 ? workspace.home[instruction.result] : workspace.target[instruction.result];
+        instruction.kernel(
+            out, a.data, b.data, c.data,
+            Steps{static_cast<std::uint8_t>(a.step), static_cast<std::uint8_t>(b.step),
+                  static_cast<std::uint8_t>(c.step)},
+            step == 0 ? kTileGranule : count);
         registers[instruction.result] = {out, step};
         break;
       }
@@ -268,8 +272,8 @@ void TileEvaluator::evaluate(TileWorkspace& workspace, std::int64_t begin, std::
         break;
       case Instruction::Kind::kAccumulator: {
         std::byte* out = workspace.home[instruction.result];
-        kernel_table().load[static_cast<int>(instruction.memory_dtype)](
-            out, workspace.accumulator, 1, count);
+        kernel_table().load[static_cast<int>(instruction.memory_dtype)](out, workspace.accumulator,
+                                                                        1, count);
         registers[instruction.result] = {out, 1};
         break;
       }

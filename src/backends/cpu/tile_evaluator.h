@@ -54,22 +54,22 @@ struct BoundAccess {
   int local = -1;
   DType dtype = DType::kFloat32;
   std::size_t element_size = 4;
-  std::int64_t base = 0;   // element of the buffer at the first point of the space
-  std::int64_t limit = 0;  // elements of the buffer
-  std::int64_t start = 0;  // element at index 0 of every axis
-  std::int64_t strides[kMaxAxes] = {};       // by axis of the program
-  std::int64_t space_strides[kMaxAxes] = {}; // by axis of the bound space
-  bool constant = false;                     // the same element everywhere
-  bool linear = false;                       // element base + linear_stride * point
+  std::int64_t base = 0;                // element of the buffer at the first point of the space
+  std::int64_t limit = 0;               // elements of the buffer
+  std::int64_t start = 0;               // element at index 0 of every axis
+  std::int64_t strides[kMaxAxes] = {};  // by axis of the program
+  std::int64_t space_strides[kMaxAxes] = {};  // by axis of the bound space
+  bool constant = false;                      // the same element everywhere
+  bool linear = false;                        // element base + linear_stride * point
   std::int64_t linear_stride = 0;
 };
 
 /// A thread's memory for one evaluator; plain pointers into scratch memory.
 struct TileWorkspace {
   Register* registers = nullptr;
-  std::byte** home = nullptr;        // each register's own memory
-  std::byte** target = nullptr;      // where a computed result goes
-  std::byte** base = nullptr;        // by access: element `base`
+  std::byte** home = nullptr;         // each register's own memory
+  std::byte** target = nullptr;       // where a computed result goes
+  std::byte** base = nullptr;         // by access: element `base`
   const void* accumulator = nullptr;  // first element of the tile, in memory form
   CheckState* checks = nullptr;
 };
@@ -100,8 +100,8 @@ class TileEvaluator {
   std::size_t access_count() const { return accesses_.size(); }
 
   std::size_t workspace_bytes() const;
-  void prepare(TileWorkspace& workspace, std::byte* memory,
-               std::span<std::byte* const> buffers, CheckState* checks) const;
+  void prepare(TileWorkspace& workspace, std::byte* memory, std::span<std::byte* const> buffers,
+               CheckState* checks) const;
   /// Where element 0 of local k is.
   void set_local(TileWorkspace& workspace, int local, std::byte* memory) const;
 

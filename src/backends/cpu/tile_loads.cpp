@@ -81,8 +81,8 @@ void TileEvaluator::load(const Instruction& instruction, TileWorkspace& workspac
       return;
     }
     // Read in place where whole vectors can be read.
-    const bool inside = access.local >= 0 ||
-                        access.base + first + tile.count + kTileGranule <= access.limit;
+    const bool inside =
+        access.local >= 0 || access.base + first + tile.count + kTileGranule <= access.limit;
     if (stride == 1 && inside && is_native(access.dtype)) {
       result = {const_cast<std::byte*>(memory), 1};
       return;
@@ -136,8 +136,8 @@ void TileEvaluator::check_index(const Instruction& instruction, TileWorkspace& w
                                 const Tile& tile) const {
   const Register& position = workspace.registers[instruction.a];
   const auto* in = reinterpret_cast<const std::int64_t*>(position.data);
-  const std::int64_t size = *reinterpret_cast<const std::int64_t*>(
-      workspace.registers[instruction.b].data);
+  const std::int64_t size =
+      *reinterpret_cast<const std::int64_t*>(workspace.registers[instruction.b].data);
   const ir::IndexCheck& check = program_->checks[static_cast<std::size_t>(instruction.payload)];
   auto* out = reinterpret_cast<std::int64_t*>(workspace.home[instruction.result]);
   const std::int64_t count = position.step == 0 ? kTileGranule : tile.count;

@@ -83,9 +83,8 @@ std::string VectorProgram::to_string() const {
     if (instruction.kind == Instruction::Kind::kIndex) {
       text += fmt::format(" i{}", instruction.payload);
     } else if (instruction.kind == Instruction::Kind::kLoad) {
-      text += fmt::format(
-          " {} {}", dtype_name(instruction.memory_dtype),
-          access_text(accesses[static_cast<std::size_t>(instruction.payload)]));
+      text += fmt::format(" {} {}", dtype_name(instruction.memory_dtype),
+                          access_text(accesses[static_cast<std::size_t>(instruction.payload)]));
       if (instruction.a != kNoRegister) text += " + " + name_of(instruction.a);
       if (instruction.b != kNoRegister) text += " where " + name_of(instruction.b);
     }

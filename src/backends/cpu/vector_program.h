@@ -68,7 +68,7 @@ struct Instruction {
   RegisterId a = kNoRegister, b = kNoRegister, c = kNoRegister;
   std::int32_t payload = 0;
   ComputeKernel kernel = nullptr;
-  std::string_view name;  // a literal
+  std::string_view name;                 // a literal
   DType memory_dtype = DType::kFloat32;  // loads and accumulators
 };
 
