@@ -1,0 +1,217 @@
+// Layer, group, batch and root-mean-square norms.
+#include "aten/toolbox.h"
+
+namespace tendon::aten {
+
+namespace {
+
+struct Normalized {
+  Tensor output, mean, inverse_deviation;
+};
+
+/// (x - mean) / sqrt(variance + eps) over the last `count` axes.
+Normalized normalize_last(Builder& b, const Tensor& x, int count, double eps) {
+  const DType compute = compute_type(x.dtype);
+  std::vector<int> axes;
+  for (int axis = x.rank() - count; axis < x.rank(); ++axis) axes.push_back(axis);
+  Normalized result;
+  const auto [mean, variance] = mean_and_variance(b, x, axes, true);
+  result.mean = mean;
+  result.inverse_deviation = b.map(variance.shape, [&, v = variance](const Indices& i) {
+    return unary(Op::kRsqrt, b.load(v, i) + eps);
+  });
+  result.output = b.map(x.shape, [&](const Indices& i) {
+    return (cast(compute, b.load(x, i)) - b.load_broadcast(result.mean, i)) *
+           b.load_broadcast(result.inverse_deviation, i);
+  });
+  return result;
+}
+
+/// x * weight + bias where they are given, rounded to `dtype` once; they broadcast from the right.
+Tensor scaled(Builder& b, const Tensor& x, const std::optional<Tensor>& weight,
+              const std::optional<Tensor>& bias, DType dtype) {
+  return b.map(x.shape, [&](const Indices& i) {
+    Expr value = b.load(x, i);
+    if (weight) value = value * cast(value.dtype(), b.load_broadcast(*weight, i));
+    if (bias) value = value + cast(value.dtype(), b.load_broadcast(*bias, i));
+    return cast(dtype, value);
+  });
+}
+
+Outputs layer_norm(Builder& b, const Arguments& arguments) {
+  const Tensor& x = arguments.tensor("input");
+  const int count = static_cast<int>(arguments.sizes("normalized_shape").size());
+  const Normalized normalized = normalize_last(b, x, count, arguments.real("eps"));
+  const Tensor output = scaled(b, normalized.output, arguments.optional_tensor("weight"),
+                               arguments.optional_tensor("bias"), x.dtype);
+  return {output, normalized.mean, normalized.inverse_deviation};
+}
+
+/// Groups of channels together with all spatial axes.
+Tensor group_normalized(Builder& b, const Tensor& x, const Size& groups,
+                        const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
+                        double eps) {
+  const auto per_group = ir::divide_exactly(x.size(1), groups);
+  if (!per_group)
+    throw InvalidProgram("Expected number of channels in input to be divisible by num_groups");
+  Shape grouped = {x.size(0), groups, *per_group};
+  grouped.insert(grouped.end(), x.shape.begin() + 2, x.shape.end());
+  const Normalized normalized =
+      normalize_last(b, reshape(b, x, grouped), static_cast<int>(grouped.size()) - 2, eps);
+  // Scale over the grouped axes: the rows of the norm stay together.
+  const auto per_channel = [&](const std::optional<Tensor>& values) -> std::optional<Tensor> {
+    if (!values) return std::nullopt;
+    Tensor result = reshape(b, *values, {groups, *per_group});
+    for (std::size_t i = 3; i < grouped.size(); ++i) result = unsqueeze(b, result, result.rank());
+    return result;
+  };
+  return reshape(b, scaled(b, normalized.output, per_channel(weight), per_channel(bias), x.dtype),
+                 x.shape);
+}
+
+/// A value per channel (axis 1) of a tensor of this rank.
+Tensor per_channel(Builder& b, const Tensor& values, int rank) {
+  Tensor result = values;
+  for (int axis = 2; axis < rank; ++axis) result = unsqueeze(b, result, result.rank());
+  return result;
+}
+
+struct BatchNorm {
+  Tensor output, mean, inverse_deviation;
+  std::vector<std::pair<std::string, Tensor>> writes;
+};
+
+BatchNorm batch_norm(Builder& b, const Arguments& arguments, bool training) {
+  const Tensor& x = arguments.tensor("input");
+  const double eps = arguments.real("eps"), momentum = arguments.real("momentum");
+  const auto running_mean = arguments.optional_tensor("running_mean");
+  const auto running_var = arguments.optional_tensor("running_var");
+  const DType compute = compute_type(x.dtype);
+  BatchNorm result;
+  Tensor variance;
+  if (training) {
+    std::vector<int> axes = {0};
+    Size count = x.size(0);
+    for (int axis = 2; axis < x.rank(); ++axis) {
+      axes.push_back(axis);
+      count = count * x.size(axis);
+    }
+    std::tie(result.mean, variance) = mean_and_variance(b, x, axes, false);
+    const auto updated = [&](const Tensor& running, const Tensor& batch, bool unbiased) {
+      return b.map(running.shape, [&](const Indices& i) {
+        Expr value = cast(compute, b.load(batch, i));
+        if (unbiased)
+          value = value * cast(compute, b.size(count)) / cast(compute, b.size(count - 1));
+        return cast(running.dtype,
+                    cast(compute, b.load(running, i)) * (1 - momentum) + value * momentum);
+      });
+    };
+    if (running_mean)
+      result.writes.emplace_back("running_mean", updated(*running_mean, result.mean, false));
+    if (running_var)
+      result.writes.emplace_back("running_var", updated(*running_var, variance, true));
+  } else {
+    if (!running_mean || !running_var)
+      throw InvalidProgram("batch_norm in evaluation needs running statistics");
+    result.mean = cast(b, *running_mean, compute);
+    variance = cast(b, *running_var, compute);
+  }
+  result.inverse_deviation = b.map(variance.shape, [&](const Indices& i) {
+    return unary(Op::kRsqrt, b.load(variance, i) + eps);
+  });
+  // As x * scale + shift: the scale goes into a convolution before it.
+  const auto weight = arguments.optional_tensor("weight"), bias = arguments.optional_tensor("bias");
+  const Tensor scale = b.map(variance.shape, [&](const Indices& i) {
+    const Expr inverse = b.load(result.inverse_deviation, i);
+    return weight ? inverse * cast(compute, b.load(*weight, i)) : inverse;
+  });
+  const Tensor shift = b.map(variance.shape, [&](const Indices& i) {
+    const Expr moved = -(b.load(result.mean, i) * b.load(scale, i));
+    return bias ? cast(compute, b.load(*bias, i)) + moved : moved;
+  });
+  const Tensor product = b.map(x.shape, [&](const Indices& i) {
+    return cast(compute, b.load(x, i)) * b.load_broadcast(per_channel(b, scale, x.rank()), i);
+  });
+  result.output = b.map(x.shape, [&](const Indices& i) {
+    return cast(x.dtype, b.load(product, i) + b.load_broadcast(per_channel(b, shift, x.rank()), i));
+  });
+  return result;
+}
+
+Outputs batch_norm_outputs(const BatchNorm& norm) {
+  Outputs outputs = {norm.output, norm.mean, norm.inverse_deviation};
+  outputs.writes = norm.writes;
+  return outputs;
+}
+
+}  // namespace
+
+OPERATOR(layer_norm,
+         "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? "
+         "bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+         "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, "
+         "float eps) -> (Tensor, Tensor, Tensor)") {
+  return layer_norm(b, arguments);
+}
+OPERATOR(rms_norm,
+         "rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) "
+         "-> Tensor") {
+  const Tensor& x = arguments.tensor("input");
+  const DType compute = compute_type(x.dtype);
+  const int count = static_cast<int>(arguments.sizes("normalized_shape").size());
+  const double smallest = x.dtype == DType::kFloat64   ? 2.220446049250313e-16
+                          : x.dtype == DType::kFloat32 ? 1.1920928955078125e-07
+                          : x.dtype == DType::kFloat16 ? 0.0009765625
+                                                       : 0.0078125;
+  const double eps = arguments.optional_real("eps").value_or(smallest);
+  std::vector<int> axes;
+  Size elements = 1;
+  for (int axis = x.rank() - count; axis < x.rank(); ++axis) {
+    axes.push_back(axis);
+    elements = elements * x.size(axis);
+  }
+  const Tensor squares =
+      reduce(b, ReduceOp::kSum, x, axes, true, compute, [](Expr e) { return e * e; });
+  const Tensor normalized = b.map(x.shape, [&](const Indices& i) {
+    const Expr mean = b.load_broadcast(squares, i) / cast(compute, b.size(elements));
+    return cast(compute, b.load(x, i)) * unary(Op::kRsqrt, mean + eps);
+  });
+  return scaled(b, normalized, arguments.optional_tensor("weight"), std::nullopt, x.dtype);
+}
+OPERATOR(group_norm,
+         "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
+         "eps=1e-05, bool cudnn_enabled=True) -> Tensor") {
+  return group_normalized(b, arguments.tensor("input"), arguments.size("num_groups"),
+                          arguments.optional_tensor("weight"), arguments.optional_tensor("bias"),
+                          arguments.real("eps"));
+}
+OPERATOR(
+    batch_norm,
+    "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+    "running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+    "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+    "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+    "Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)") {
+  return batch_norm_outputs(batch_norm(b, arguments, arguments.boolean("training")));
+}
+OPERATOR(
+    batch_norm_no_training,
+    "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor "
+    "running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)") {
+  return batch_norm_outputs(batch_norm(b, arguments, false));
+}
+OPERATOR(
+    instance_norm,
+    "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+    "running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor") {
+  if (!arguments.boolean("use_input_stats"))
+    return batch_norm_outputs(batch_norm(b, arguments, false));
+  if (arguments.has("running_mean") || arguments.has("running_var"))
+    throw Unsupported("running statistics that are updated");
+  const Tensor& x = arguments.tensor("input");
+  return group_normalized(b, x, x.size(1), arguments.optional_tensor("weight"),
+                          arguments.optional_tensor("bias"), arguments.real("eps"));
+}
+
+}  // namespace tendon::aten
