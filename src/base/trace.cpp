@@ -15,14 +15,15 @@ std::vector<TraceSpan> TraceSink::take() {
   return std::exchange(spans_, {});
 }
 
-void ScopedSpan::finish() {
-  const std::int64_t end_ns = TraceSink::now_ns();
-  sink_->add({.name = std::string(name_),
-              .category = category_,
-              .begin_ns = begin_ns_,
-              .duration_ns = end_ns - begin_ns_,
-              .thread = ::syscall(SYS_gettid),
-              .arguments = std::move(arguments_)});
+void TraceSink::add_since(std::int64_t begin_ns, std::string_view category, std::string_view name,
+                          std::vector<std::pair<std::string, std::string>> arguments) {
+  const std::int64_t end_ns = now_ns();
+  add({.name = std::string(name),
+       .category = category,
+       .begin_ns = begin_ns,
+       .duration_ns = end_ns - begin_ns,
+       .thread = ::syscall(SYS_gettid),
+       .arguments = std::move(arguments)});
 }
 
 }  // namespace tendon::base

@@ -25,6 +25,9 @@ struct TraceSpan {
 class TraceSink {
  public:
   void add(TraceSpan span);
+  /// A span of this thread that began at `begin_ns` and ends now.
+  void add_since(std::int64_t begin_ns, std::string_view category, std::string_view name,
+                 std::vector<std::pair<std::string, std::string>> arguments = {});
   /// The spans so far, in the order of their ends; the sink is empty afterwards.
   std::vector<TraceSpan> take();
 
@@ -51,7 +54,7 @@ class ScopedSpan {
     if (sink_ != nullptr) begin_ns_ = TraceSink::now_ns();
   }
   ~ScopedSpan() {
-    if (sink_ != nullptr) finish();
+    if (sink_ != nullptr) sink_->add_since(begin_ns_, category_, name_, std::move(arguments_));
   }
   ScopedSpan(const ScopedSpan&) = delete;
   ScopedSpan& operator=(const ScopedSpan&) = delete;
@@ -63,8 +66,6 @@ class ScopedSpan {
   }
 
  private:
-  void finish();
-
   TraceSink* sink_;
   std::string_view category_;
   std::string_view name_;

@@ -25,6 +25,7 @@ Result<std::unique_ptr<Execution>> Execution::create(std::shared_ptr<const Loade
                           PlanInstance::create(loaded.plan(), *shared, threads));
   const schedule::Plan& plan = *loaded.plan();
   execution->seed_ = options.seed;
+  execution->trace_ = options.trace;
   execution->outputs_.resize(loaded.lowered().outputs.size());
   for (const ir::GraphOutput& output : plan.graph->outputs) {
     const schedule::Storage& storage = plan.storage[static_cast<std::size_t>(output.value)];

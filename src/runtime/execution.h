@@ -22,8 +22,6 @@ class Execution {
   Status bind_output(std::size_t index, void* data, std::size_t bytes);
   Status reset();
   MethodStats stats() const;
-  /// Spans of the steps of later runs go here; null: nowhere.
-  void set_trace(base::TraceSink* trace) { trace_ = trace; }
 
  private:
   explicit Execution(std::shared_ptr<const LoadedProgram> program) : program_(std::move(program)) {}

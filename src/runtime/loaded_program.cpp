@@ -1,9 +1,8 @@
 #include "runtime/loaded_program.h"
 
-#include <chrono>
-
 #include "archive/load.h"
 #include "base/status_macros.h"
+#include "base/trace.h"
 #include "ir/dependencies.h"
 #include "passes/pass.h"
 #include "passes/split_constants.h"
@@ -35,12 +34,6 @@ class LoadedProgram::Shared final : public backends::SharedState {
 };
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 ir::Shape as_shape(const Sizes& sizes) { return ir::Shape(sizes.begin(), sizes.end()); }
 
@@ -97,10 +90,12 @@ Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::load(const std::stri
 }
 
 Status LoadedProgram::build(const std::string& path, const LoadOptions& options, bool keep_stages) {
-  Clock::time_point start = Clock::now();
+  std::int64_t start = base::TraceSink::now_ns();
   const auto phase = [&](const char* name) {
-    summary_.phases.emplace_back(name, milliseconds_since(start));
-    start = Clock::now();
+    const std::int64_t end = base::TraceSink::now_ns();
+    summary_.phases.emplace_back(name, static_cast<double>(end - start) * 1e-6);
+    if (options.trace != nullptr) options.trace->add_since(start, "load", name);
+    start = end;
   };
   archive::ReadOptions read_options;
   read_options.model = options.model;

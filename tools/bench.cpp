@@ -1,0 +1,107 @@
+// tendon bench: latency of whole calls.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "case_file.h"
+#include "inputs.h"
+#include "options.h"
+#include "progress.h"
+#include "session.h"
+
+namespace tendon::tools {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Times of calls, in milliseconds.
+struct Latency {
+  double p50, p90, p99, min, max, mean;
+};
+
+Latency latency_of(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  const auto quantile = [&](double q) {
+    const auto index = static_cast<std::size_t>(static_cast<double>(times.size()) * q);
+    return times[std::min(index, times.size() - 1)];
+  };
+  const double sum = std::accumulate(times.begin(), times.end(), 0.0);
+  return {.p50 = quantile(0.5),
+          .p90 = quantile(0.9),
+          .p99 = quantile(0.99),
+          .min = times.front(),
+          .max = times.back(),
+          .mean = sum / static_cast<double>(times.size())};
+}
+
+void print_result(const BenchOptions& options, const Session& session, const Inputs& inputs,
+                  const Latency& latency, double first_answer_seconds) {
+  const MethodStats stats = session.method.stats();
+  const int threads = thread_count(options.session);
+  if (options.json) {
+    const nlohmann::ordered_json result = {{"p50", latency.p50},
+                                           {"p90", latency.p90},
+                                           {"p99", latency.p99},
+                                           {"min", latency.min},
+                                           {"max", latency.max},
+                                           {"mean", latency.mean},
+                                           {"first_answer_s", first_answer_seconds},
+                                           {"load_s", session.load_seconds},
+                                           {"iterations", options.iterations},
+                                           {"warmup", options.warmup},
+                                           {"threads", threads},
+                                           {"device", options.session.device},
+                                           {"precision", options.session.precision},
+                                           {"peak_rss_bytes", peak_resident_bytes()},
+                                           {"arena_bytes", stats.arena_bytes}};
+    fmt::print("{}\n", result.dump(1));
+    return;
+  }
+  fmt::print(
+      "{}  ({}, {} threads, inputs: {})\n"
+      "latency       p50 {:.3f} ms  p90 {:.3f} ms  p99 {:.3f} ms  min {:.3f} ms  max {:.3f} ms  "
+      "mean {:.3f} ms  ({} calls)\n"
+      "first answer  {:.3f} s after the start (loading {:.3f} s)\n"
+      "memory        {:.1f} MB peak resident, {:.1f} MB of it the arena\n",
+      options.session.path, options.session.device, threads, inputs.source, latency.p50,
+      latency.p90, latency.p99, latency.min, latency.max, latency.mean, options.iterations,
+      first_answer_seconds, session.load_seconds, static_cast<double>(peak_resident_bytes()) * 1e-6,
+      static_cast<double>(stats.arena_bytes) * 1e-6);
+}
+
+}  // namespace
+
+int bench(const BenchOptions& options) {
+  int exit_code = kRight;
+  auto session = open_session(options.session, exit_code);
+  if (!session) return exit_code;
+  const auto inputs = gather_inputs(options.inputs, session->program, options.session.seed);
+  if (!inputs.ok()) return fail(kBadUsage, inputs.status());
+  const std::vector<TensorView> views = inputs->views();
+
+  auto outputs = session->method.run(views);
+  const std::chrono::duration<double> first_answer = Clock::now() - options.process_start;
+  std::vector<double> times;
+  times.reserve(static_cast<std::size_t>(options.iterations));
+  {
+    const Progress progress(fmt::format("running {} times", options.warmup + options.iterations));
+    for (int i = 0; outputs.ok() && i < options.warmup; ++i) outputs = session->method.run(views);
+    for (int i = 0; outputs.ok() && i < options.iterations; ++i) {
+      const Clock::time_point start = Clock::now();
+      outputs = session->method.run(views);
+      times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+    }
+  }
+  if (!outputs.ok()) return fail(kRunFailed, outputs.status());
+  if (!options.outputs.empty()) {
+    const Status written = write_outputs(options.outputs, session->program.outputs(), *outputs);
+    if (!written.ok()) return fail(kRunFailed, written);
+  }
+  print_result(options, *session, *inputs, latency_of(std::move(times)), first_answer.count());
+  return kRight;
+}
+
+}  // namespace tendon::tools
