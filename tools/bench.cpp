@@ -57,7 +57,7 @@ void print_result(const BenchOptions& options, const Session& session, const Inp
                                            {"precision", options.session.precision},
                                            {"peak_rss_bytes", peak_resident_bytes()},
                                            {"arena_bytes", stats.arena_bytes}};
-    fmt::print("{}\n", result.dump(1));
+    fmt::print("{}\n", result.dump());
     return;
   }
   fmt::print(
@@ -65,7 +65,7 @@ void print_result(const BenchOptions& options, const Session& session, const Inp
       "latency       p50 {:.3f} ms  p90 {:.3f} ms  p99 {:.3f} ms  min {:.3f} ms  max {:.3f} ms  "
       "mean {:.3f} ms  ({} calls)\n"
       "first answer  {:.3f} s after the start (loading {:.3f} s)\n"
-      "memory        {:.1f} MB peak resident, {:.1f} MB of it the arena\n",
+      "memory        {:.1f} MB peak resident; arena {:.1f} MB\n",
       options.session.path, options.session.device, threads, inputs.source, latency.p50,
       latency.p90, latency.p99, latency.min, latency.max, latency.mean, options.iterations,
       first_answer_seconds, session.load_seconds, static_cast<double>(peak_resident_bytes()) * 1e-6,

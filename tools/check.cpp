@@ -199,7 +199,7 @@ int check(const CheckOptions& options) {
     const Json result = {{"ok", exit_code == kRight},
                          {"program", options.session.path},
                          {"cases", std::move(reports)}};
-    fmt::print("{}\n", result.dump(1));
+    fmt::print("{}\n", result.dump());
   } else {
     fmt::print("{} of {} cases right\n", right, cases.size());
   }

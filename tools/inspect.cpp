@@ -127,12 +127,12 @@ int inspect(const InspectOptions& options) {
   if (stage) {
     const std::string& text = (*program)->text(*stage);
     if (options.json) {
-      fmt::print("{}\n", Json{{"stage", options.stage}, {"text", text}}.dump(1));
+      fmt::print("{}\n", Json{{"stage", options.stage}, {"text", text}}.dump());
     } else {
       fmt::print("{}", text);
     }
   } else if (options.json) {
-    fmt::print("{}\n", to_json(**program, options.path).dump(1));
+    fmt::print("{}\n", to_json(**program, options.path).dump());
   } else {
     print_text(**program, options.path);
   }

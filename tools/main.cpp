@@ -47,7 +47,9 @@ CLI::App* add_run(CLI::App& app, RunOptions& options) {
   command->add_option("--outputs", options.outputs,
                       "Write output.0, output.1, ... with their strides (.safetensors, or .npz);\n"
                       "without it a summary is printed");
-  command->add_flag("--json", options.json, "Print the summary as JSON: {outputs: [{name, ...}]}");
+  command->add_flag("--json", options.json,
+                    "Print the summary as JSON: {outputs: [{name, program_name, dtype,\n"
+                    "shape, strides, min, max, mean, nan_count}]}");
   command->footer(
       "Examples:\n"
       "  tendon run policy.pt2\n"

@@ -23,8 +23,6 @@ Status print_outputs(const std::vector<TensorInfo>& infos, std::span<const Tenso
     const TensorView& output = outputs[i];
     const auto numbers = tensor::statistics(output);
     if (!numbers.ok()) return numbers.status();
-    const auto first = tensor::preview(output, kPreviewCount);
-    if (!first.ok()) return first.status();
     if (json) {
       list.push_back({{"name", output_name(infos[i])},
                       {"program_name", infos[i].name},
@@ -34,10 +32,11 @@ Status print_outputs(const std::vector<TensorInfo>& infos, std::span<const Tenso
                       {"min", numbers->min},
                       {"max", numbers->max},
                       {"mean", numbers->mean},
-                      {"nan_count", numbers->nan_count},
-                      {"first", *first}});
+                      {"nan_count", numbers->nan_count}});
       continue;
     }
+    const auto first = tensor::preview(output, kPreviewCount);
+    if (!first.ok()) return first.status();
     fmt::print("{}  {}  {}", output_name(infos[i]), infos[i].name, output.to_string());
     if (!output.is_contiguous()) fmt::print("  strides {}", strides_text(output.strides));
     fmt::print("\n  min {:.6g}  max {:.6g}  mean {:.6g}", numbers->min, numbers->max,
@@ -45,7 +44,7 @@ Status print_outputs(const std::vector<TensorInfo>& infos, std::span<const Tenso
     if (numbers->nan_count != 0) fmt::print("  NaN {}", numbers->nan_count);
     fmt::print("\n  {}\n", *first);
   }
-  if (json) fmt::print("{}\n", nlohmann::ordered_json{{"outputs", list}}.dump(1));
+  if (json) fmt::print("{}\n", nlohmann::ordered_json{{"outputs", list}}.dump());
   return {};
 }
 

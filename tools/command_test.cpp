@@ -1,0 +1,243 @@
+// Drives the tendon command as a user does: arguments in, exit code and text out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tensor/tensor_file.h"
+
+namespace tendon::tools {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using Json = nlohmann::json;
+
+const std::string kPrograms = std::string(TENDON_TEST_DATA) + "/programs/";
+const std::string kMlp = kPrograms + "dynamic_batch_mlp";
+const std::string kCounter = kPrograms + "buffer_counter";
+const std::string kChannelsLast = kPrograms + "channels_last_output_dynamic_batch";
+const std::string kNoneOutputs = kPrograms + "constant_and_none_outputs";
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out, err;
+};
+
+Outcome tendon(const std::string& arguments) {
+  const std::string err_path = ::testing::TempDir() + "stderr.txt";
+  const std::string command = TENDON_COMMAND " " + arguments + " 2>" + err_path;
+  Outcome outcome;
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) return outcome;
+  std::array<char, 4096> buffer{};
+  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    outcome.out.append(buffer.data(), count);
+  }
+  const int status = ::pclose(pipe);
+  if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
+  std::ifstream err(err_path);
+  outcome.err.assign(std::istreambuf_iterator<char>(err), {});
+  return outcome;
+}
+
+std::string temporary(const std::string& name) { return ::testing::TempDir() + name; }
+
+std::string cases(const std::string& program, std::initializer_list<int> numbers) {
+  std::string text;
+  for (int number : numbers) text += " " + program + "." + std::to_string(number) + ".safetensors";
+  return text;
+}
+
+// A copy of a case with one output's first element changed.
+std::string wrong_case(const std::string& path) {
+  auto file = tensor::read_tensor_file(path);
+  EXPECT_TRUE(file.ok());
+  file->tensors.at("output.0").as<float>()[0] += 1;
+  std::vector<tensor::NamedView> views;
+  for (const auto& [name, tensor] : file->tensors) views.push_back({name, tensor.view()});
+  const std::string copy = temporary("wrong.safetensors");
+  EXPECT_TRUE(tensor::write_tensor_file(copy, views, file->metadata).ok());
+  return copy;
+}
+
+TEST(Usage, HelpAndVersionSucceed) {
+  EXPECT_THAT(tendon("--version").out, StartsWith("tendon "));
+  const Outcome help = tendon("--help");
+  EXPECT_EQ(help.exit_code, 0);
+  for (const char* command : {"run", "inspect", "check", "bench", "profile"}) {
+    EXPECT_THAT(help.out, HasSubstr(command));
+    const Outcome own = tendon(std::string(command) + " --help");
+    EXPECT_EQ(own.exit_code, 0);
+    EXPECT_THAT(own.out, HasSubstr("Example"));
+  }
+}
+
+class BadUsage : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(BadUsage, ExitsWithTwoAndSaysWhy) {
+  const Outcome outcome = tendon(GetParam());
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+  EXPECT_FALSE(outcome.err.empty());
+  EXPECT_EQ(outcome.out, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadUsage,
+    ::testing::Values("", "dance", "run", "check " + kMlp + ".pt2", "profile " + kMlp + ".pt2",
+                      "run " + kMlp + ".pt2 --frobnicate", "run " + kMlp + ".pt2 --device tpu",
+                      "run " + kMlp + ".pt2 --precision tf32",
+                      "run " + kMlp + ".pt2 --cuda-graph auto", "run " + kMlp + ".pt2 --threads -1",
+                      "bench " + kMlp + ".pt2 --iterations 0",
+                      "inspect " + kMlp + ".pt2 --stage wishes",
+                      "check " + kMlp + ".pt2 x --rtol -1",
+                      "run " + kMlp + ".pt2 --inputs /nonexistent.safetensors",
+                      "run " + kMlp + ".pt2 --inputs " + kMlp + ".pt2",
+                      "check " + kMlp + ".pt2 /nonexistent.safetensors"));
+
+TEST(Load, WhatCannotBeLoadedExitsWithThree) {
+  for (const char* command : {"run", "inspect", "bench"}) {
+    const Outcome outcome = tendon(std::string(command) + " /nonexistent.pt2");
+    EXPECT_EQ(outcome.exit_code, 3);
+    EXPECT_THAT(outcome.err, HasSubstr("NotFound"));
+  }
+  const std::string path = temporary("damaged.pt2");
+  std::ofstream(path) << "PK\3\4 and then nothing";
+  EXPECT_EQ(tendon("run " + path).exit_code, 3);
+}
+
+TEST(Load, CudaIsRefusedByName) {
+  const Outcome outcome = tendon("run " + kMlp + ".pt2 --device cuda --cuda-graph auto");
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_THAT(outcome.err, HasSubstr("CUDA"));
+}
+
+TEST(Run, WithoutInputsPrintsASummary) {
+  const Outcome outcome = tendon("run " + kMlp + ".pt2");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("output.0"), HasSubstr("float32["), HasSubstr("mean")));
+}
+
+TEST(Run, OutputsAreWrittenWithTheirStrides) {
+  const std::string path = temporary("out.safetensors");
+  const Outcome outcome = tendon("run " + kChannelsLast + ".pt2 --inputs" +
+                                 cases(kChannelsLast, {0}) + " --outputs " + path);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  const auto got = tensor::read_tensor_file(path);
+  const auto expected = tensor::read_tensor_file(kChannelsLast + ".0.safetensors");
+  ASSERT_TRUE(got.ok() && expected.ok());
+  EXPECT_EQ(got->metadata, expected->metadata);
+  EXPECT_EQ(got->tensors.at("output.0").sizes(), expected->tensors.at("output.0").sizes());
+}
+
+TEST(Run, OutputsKeepTheirPlaceAmongNoneAndNumbers) {
+  const Outcome outcome =
+      tendon("run " + kNoneOutputs + ".pt2 --json --inputs" + cases(kNoneOutputs, {0}));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::vector<std::string> names;
+  for (const auto& output : Json::parse(outcome.out).at("outputs")) names.push_back(output["name"]);
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"output.0", "output.1", "output.3"}));
+  EXPECT_THAT(names, ::testing::Not(::testing::Contains("output.2")));
+}
+
+TEST(Run, InputsThatDoNotFitFailTheRun) {
+  const Outcome outcome = tendon("run " + kMlp + ".pt2 --inputs" + cases(kChannelsLast, {0}));
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_THAT(outcome.err, HasSubstr("InvalidArgument"));
+}
+
+TEST(Check, SequencesOfShapesAreRight) {
+  for (const std::string& program : {kMlp, kChannelsLast}) {
+    const Outcome outcome = tendon("check " + program + ".pt2" + cases(program, {0, 1, 2, 3, 0}));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("5 of 5 cases right"));
+  }
+  EXPECT_EQ(tendon("check " + kNoneOutputs + ".pt2" + cases(kNoneOutputs, {0})).exit_code, 0);
+}
+
+TEST(Check, StateGoesFromCaseToCase) {
+  EXPECT_EQ(tendon("check " + kCounter + ".pt2" + cases(kCounter, {0, 1, 2})).exit_code, 0);
+  EXPECT_EQ(tendon("check " + kCounter + ".pt2" + cases(kCounter, {1})).exit_code, 1);
+}
+
+TEST(Check, ADifferenceExitsWithOneAndSaysWhere) {
+  const std::string wrong = wrong_case(kMlp + ".0.safetensors");
+  const Outcome text = tendon("check " + kMlp + ".pt2 " + wrong);
+  EXPECT_EQ(text.exit_code, 1);
+  EXPECT_THAT(text.out, AllOf(HasSubstr("1 of 12 elements differ, first at [0, 0]"),
+                              HasSubstr("0 of 1 cases right")));
+  EXPECT_EQ(tendon("check " + kMlp + ".pt2 --atol 1.5 " + wrong).exit_code, 0);
+  const Outcome json = tendon("check --json " + kMlp + ".pt2 " + wrong + cases(kMlp, {0}));
+  EXPECT_EQ(json.exit_code, 1);
+  const Json result = Json::parse(json.out);
+  EXPECT_FALSE(result.at("ok"));
+  EXPECT_FALSE(result.at("cases")[0].at("ok"));
+  EXPECT_TRUE(result.at("cases")[1].at("ok"));
+  const Json& output = result.at("cases")[0].at("outputs")[0];
+  EXPECT_EQ(output.at("mismatches"), 1);
+  EXPECT_NEAR(output.at("max_absolute_error"), 1, 1e-4);
+  EXPECT_EQ(output.at("first_mismatch").at("index"), Json({0, 0}));
+}
+
+TEST(Check, AFailedRunExitsWithFourAndTheNextCaseStillRuns) {
+  const Outcome outcome =
+      tendon("check " + kMlp + ".pt2" + cases(kChannelsLast, {0}) + cases(kMlp, {0}));
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_THAT(outcome.out, HasSubstr("1 of 2 cases right"));
+}
+
+TEST(Bench, JsonHoldsLatencyStartAndMemory) {
+  const std::string path = temporary("bench.safetensors");
+  const Outcome outcome =
+      tendon("bench " + kMlp + ".pt2 --iterations 7 --warmup 1 --json --inputs" + cases(kMlp, {0}) +
+             " --outputs " + path);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json result = Json::parse(outcome.out);
+  const double p50 = result.at("p50"), min = result.at("min"), p99 = result.at("p99");
+  EXPECT_LE(min, p50);
+  EXPECT_LE(p50, p99);
+  EXPECT_GT(min, 0);
+  EXPECT_GE(result.at("first_answer_s"), result.at("load_s"));
+  EXPECT_EQ(result.at("iterations"), 7);
+  EXPECT_GT(result.at("peak_rss_bytes"), 1'000'000);
+  EXPECT_TRUE(result.contains("arena_bytes") && result.contains("threads"));
+  EXPECT_TRUE(tensor::read_tensor_file(path)->tensors.contains("output.0"));
+}
+
+TEST(Inspect, SummaryAndStages) {
+  const Outcome json = tendon("inspect --json " + kMlp + ".pt2");
+  ASSERT_EQ(json.exit_code, 0) << json.err;
+  const Json summary = Json::parse(json.out);
+  EXPECT_GT(summary.at("kernels"), 0);
+  EXPECT_GT(summary.at("weight_bytes"), 0);
+  EXPECT_EQ(summary.at("inputs")[0].at("dtype"), "float32");
+  EXPECT_THAT(tendon("inspect " + kMlp + ".pt2").out, HasSubstr("input.0"));
+  for (const char* stage : {"aten", "tensor", "kernels", "plan"}) {
+    const Outcome text = tendon("inspect " + kMlp + ".pt2 --stage " + stage);
+    EXPECT_EQ(text.exit_code, 0);
+    EXPECT_FALSE(text.out.empty()) << stage;
+  }
+}
+
+TEST(Profile, WritesATraceWithEveryStep) {
+  const std::string path = temporary("trace.json");
+  const Outcome outcome = tendon("profile " + kMlp + ".pt2 --iterations 2 --trace " + path);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::ifstream stream(path);
+  const Json trace = Json::parse(stream);
+  std::map<std::string, int> categories;
+  for (const auto& event : trace.at("traceEvents")) ++categories[event.at("cat")];
+  EXPECT_EQ(categories["run"], 2);
+  EXPECT_GE(categories["load"], 2);
+  EXPECT_GT(categories["step"], 0);
+  EXPECT_EQ(categories["step"] % 2, 0);
+}
+
+}  // namespace
+}  // namespace tendon::tools
