@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "ir/size.h"
+#include "ir/stable_vector.h"
 #include "tendon/dtype.h"
 
 namespace tendon::ir {
@@ -218,14 +220,24 @@ class ExprPool {
   ExprId from_affine(const Affine& affine);
 
  private:
+  friend class ExprRules;
   ExprId intern(Op op, DType dtype, std::span<const ExprId> arguments, std::int64_t payload);
+  ExprId find(Op op, DType dtype, std::span<const ExprId> arguments, std::int64_t payload) const;
+  std::size_t find_slot(std::uint32_t hash, Op op, DType dtype, std::span<const ExprId> arguments,
+                        std::int64_t payload) const;
+  void grow_table();
 
-  std::vector<ExprNode> nodes_;
-  std::vector<ExprId> argument_list_;
-  std::vector<Size> sizes_;
-  std::vector<IndexCheck> checks_;
+  // References and spans into the pool stay valid while it grows: rewriting code holds them.
+  StableVector<ExprNode, 10> nodes_;
+  StableVector<ExprId, 16> argument_list_;  // chunks hold any node's arguments
+  std::deque<Size> sizes_;
+  std::deque<IndexCheck> checks_;
   std::vector<Size> extents_;
-  std::unordered_multimap<std::size_t, ExprId> interned_;  // by hash; looked up, never iterated
+  // Hash consing: open addressing over node hashes; looked up, never iterated.
+  std::vector<std::uint32_t> hashes_;
+  std::vector<ExprId> table_;
+  std::unordered_multimap<std::size_t, std::int32_t> size_numbers_;
+  std::unordered_multimap<std::size_t, std::int32_t> check_numbers_;
 };
 
 }  // namespace tendon::ir

@@ -1,0 +1,316 @@
+// Floor division and remainder of affine int64 expressions by sizes.
+//
+// Composing views makes positions like (4*i0 + i1) // 4 and (4*i0 + i1) % 4; these rules take the
+// divisions away wherever the ranges of the indices prove what the quotient is. What cannot be
+// taken away gets a normal form, (x // a) % b with x free of common factors, in which the parts of
+// a position meet again: 4 * (x // 4) + x % 4 is x.
+//
+// A size that divides is taken to be positive: where it is 0, no element exists.
+#include <numeric>
+#include <utility>
+
+#include "ir/expr_rules.h"
+#include "ir/size_polynomial.h"
+
+namespace tendon::ir {
+
+using Affine = ExprPool::Affine;
+using AffineTerm = ExprPool::AffineTerm;
+
+namespace {
+
+struct SizeSplit {
+  Size quotient, rest;
+};
+
+/// size == divisor * quotient + rest, with what is plainly a multiple of the divisor in quotient.
+SizeSplit split(const Size& size, const Size& divisor) {
+  if (auto exact = divide_exactly(size, divisor)) return {std::move(*exact), Size(0)};
+  if (size.is_constant()) return {Size(0), size};
+  SizeSplit result;
+  const auto take = [&](const Size& part) {
+    if (auto exact = divide_exactly(part, divisor)) {
+      result.quotient = result.quotient + *exact;
+    } else {
+      result.rest = result.rest + part;
+    }
+  };
+  take(Size(SizePolynomial::constant_part(size)));
+  for (const SizeTerm& term : terms_of(size)) take(SizePolynomial::collect({term}, 0));
+  return result;
+}
+
+struct AffineSplit {
+  Affine quotient, rest;
+};
+
+/// a == divisor * quotient + rest. With `reduce`, numbers in rest that are larger than a constant
+/// divisor are reduced too.
+AffineSplit split(const Affine& a, const Size& divisor, bool reduce) {
+  AffineSplit result;
+  const bool by_number = reduce && divisor.is_constant();
+  const auto reduced = [&](const Size& size, bool floor) {
+    SizeSplit parts = split(size, divisor);
+    if (!by_number) return parts;
+    const std::int64_t number = SizePolynomial::constant_part(parts.rest);
+    const std::int64_t k = divisor.constant();
+    const std::int64_t quotient = floor ? floor_quotient(number, k) : number / k;
+    parts.quotient = parts.quotient + Size(quotient);
+    parts.rest = parts.rest - Size(quotient * k);
+    return parts;
+  };
+  SizeSplit constant = reduced(a.constant, true);
+  result.quotient.constant = std::move(constant.quotient);
+  result.rest.constant = std::move(constant.rest);
+  for (const AffineTerm& term : a.terms) {
+    SizeSplit parts = reduced(term.coefficient, false);
+    if (!(parts.quotient == Size(0))) {
+      result.quotient.terms.push_back({term.term, std::move(parts.quotient)});
+    }
+    if (!(parts.rest == Size(0))) result.rest.terms.push_back({term.term, std::move(parts.rest)});
+  }
+  return result;
+}
+
+bool fits(const ExprPool& pool, const Affine& a) {
+  return !overflowed(a) && ExprFacts(pool).range(a).has_value();
+}
+
+bool lies_in(const ExprPool& pool, const Affine& a, const Size& lower, const Size& upper) {
+  return ExprFacts(pool).is_at_least(a, lower) && ExprFacts(pool).is_less(a, upper);
+}
+
+/// The quotient by `divisor`, if the ranges prove that it is one number.
+std::optional<std::int64_t> known_quotient(const ExprPool& pool, const Affine& a,
+                                           const Size& divisor) {
+  if (a.terms.empty() && a.constant == Size(0)) return 0;
+  if (divisor.is_constant()) {
+    const auto range = ExprFacts(pool).range(a);
+    if (range && range->is_finite()) {
+      const auto lower =
+          floor_quotient(static_cast<std::int64_t>(range->lower), divisor.constant());
+      const auto upper =
+          floor_quotient(static_cast<std::int64_t>(range->upper), divisor.constant());
+      if (lower == upper) return lower;
+    }
+  }
+  if (lies_in(pool, a, Size(0), divisor)) return 0;
+  if (divisor.is_constant() && a.constant.is_constant()) return std::nullopt;
+  if (lies_in(pool, a, Size(0) - divisor, Size(0))) return -1;
+  if (lies_in(pool, a, divisor, divisor + divisor)) return 1;
+  return std::nullopt;
+}
+
+/// What is left of `a` when a quotient of that value is taken away.
+Affine reduced_by(const Affine& a, const Size& divisor, std::int64_t quotient) {
+  Affine result = a;
+  result.constant = result.constant - divisor * Size(quotient);
+  return result;
+}
+
+/// Finds g, a factor of the divisor, so that a == g * quotient + rest with rest in [0, g): then a
+/// // divisor == quotient // (divisor / g), and a % divisor == g * (quotient % (divisor/g)) + rest.
+struct CommonFactor {
+  Size factor, divisor;
+  AffineSplit parts;
+};
+std::optional<CommonFactor> common_factor(const ExprPool& pool, const Affine& a,
+                                          const Size& divisor) {
+  const auto attempt = [&](const Size& factor) -> std::optional<CommonFactor> {
+    if (factor == Size(1) || factor.bounds().lower < 0) return std::nullopt;
+    auto left = divide_exactly(divisor, factor);
+    if (!left) return std::nullopt;
+    CommonFactor result{factor, std::move(*left), split(a, factor, false)};
+    Affine& rest = result.parts.rest;
+    if (result.parts.quotient.terms.empty()) return std::nullopt;
+    if (rest.terms.empty() && rest.constant == Size(0)) return result;
+    if (const auto shift = known_quotient(pool, rest, factor)) {
+      rest = reduced_by(rest, factor, *shift);
+      result.parts.quotient.constant = result.parts.quotient.constant + Size(*shift);
+      return result;
+    }
+    return std::nullopt;
+  };
+  std::int64_t divisor_of_all = divisor.is_constant() ? divisor.constant() : 0;
+  for (const AffineTerm& term : a.terms) {
+    const std::int64_t number = term.coefficient.as_constant().value_or(1);
+    if (number == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
+    divisor_of_all = std::gcd(divisor_of_all, number);
+  }
+  std::optional<CommonFactor> best;
+  const auto consider = [&](const Size& factor) {
+    auto found = attempt(factor);
+    // The larger factor leaves the smaller problem.
+    if (found && (!best || provably_less(best->factor, found->factor) == true)) {
+      best = std::move(found);
+    }
+  };
+  if (divisor_of_all > 1) consider(Size(divisor_of_all));
+  for (const AffineTerm& term : a.terms) {
+    const auto number = term.coefficient.as_constant();
+    if (number && divisor.is_constant()) {
+      consider(Size(std::gcd(*number, divisor.constant())));
+    } else {
+      consider(number && *number < 0 ? Size(-*number) : term.coefficient);
+    }
+  }
+  return best;
+}
+
+bool is_single(const Affine& a) {
+  return a.terms.size() == 1 && a.terms[0].coefficient == Size(1) && a.constant == Size(0);
+}
+
+}  // namespace
+
+ExprId ExprRules::raw_division(Op op, const Affine& a, const Size& divisor) {
+  const ExprId dividend = from_affine(a);
+  return make(op, DType::kInt64, {dividend, pool_.size(divisor)});
+}
+
+ExprId ExprRules::quotient(const Affine& a, const Size& divisor) {
+  if (divisor == Size(1)) return from_affine(a);
+  if (!fits(pool_, a)) return raw_division(Op::kFloorDivide, a, divisor);
+  if (const auto value = known_quotient(pool_, a, divisor)) return pool_.size(Size(*value));
+  for (const bool reduce : {false, true}) {
+    AffineSplit parts = split(a, divisor, reduce);
+    if (parts.quotient.terms.empty() && parts.quotient.constant == Size(0)) continue;
+    if (!fits(pool_, parts.rest)) continue;
+    if (!reduce && !known_quotient(pool_, parts.rest, divisor)) continue;
+    const ExprId rest = quotient(parts.rest, divisor);
+    return from_affine(add(parts.quotient, pool_.affine(rest)));
+  }
+  if (a.terms.empty()) {
+    if (divisor.bounds().lower >= 1) return pool_.size(floor_div(a.constant, divisor));
+    return raw_division(Op::kFloorDivide, a, divisor);
+  }
+  if (is_single(a)) {
+    const ExprId inner = a.terms[0].term;
+    const ExprNode& n = node(inner);
+    if (n.op == Op::kRemainder || n.op == Op::kFloorDivide) {
+      const ExprId x = argument(inner, 0);
+      if (const auto modulus = as_size(pool_, argument(inner, 1)); modulus) {
+        const bool positive = modulus->bounds().lower >= 0;
+        if (n.op == Op::kRemainder && positive) {
+          if (const auto ratio = divide_exactly(*modulus, divisor)) {
+            return remainder(pool_.affine(quotient(pool_.affine(x), divisor)), *ratio);
+          }
+        } else if (n.op == Op::kFloorDivide && positive) {
+          const Size together = *modulus * divisor;
+          if (!together.is_constant() || together.constant() > 0) {
+            return quotient(pool_.affine(x), together);
+          }
+        }
+      }
+    }
+  }
+  if (auto common = common_factor(pool_, a, divisor)) {
+    if (fits(pool_, common->parts.quotient)) {
+      return quotient(common->parts.quotient, common->divisor);
+    }
+  }
+  return raw_division(Op::kFloorDivide, a, divisor);
+}
+
+ExprId ExprRules::remainder(const Affine& a, const Size& divisor) {
+  if (divisor == Size(1)) return pool_.size(Size(0));
+  if (!fits(pool_, a)) return raw_division(Op::kRemainder, a, divisor);
+  if (const auto value = known_quotient(pool_, a, divisor)) {
+    return from_affine(reduced_by(a, divisor, *value));
+  }
+  for (const bool reduce : {false, true}) {
+    AffineSplit parts = split(a, divisor, reduce);
+    if (parts.quotient.terms.empty() && parts.quotient.constant == Size(0)) continue;
+    if (!fits(pool_, parts.rest)) continue;
+    if (!reduce && !known_quotient(pool_, parts.rest, divisor)) continue;
+    return remainder(parts.rest, divisor);
+  }
+  if (a.terms.empty()) {
+    if (divisor.bounds().lower >= 1) return pool_.size(mod(a.constant, divisor));
+    return raw_division(Op::kRemainder, a, divisor);
+  }
+  // A remainder inside by a multiple of the divisor changes nothing.
+  Affine plain{a.constant, {}};
+  bool changed = false;
+  for (const AffineTerm& term : a.terms) {
+    if (op(term.term) == Op::kRemainder) {
+      const auto modulus = as_size(pool_, argument(term.term, 1));
+      if (modulus && modulus->bounds().lower >= 0 &&
+          divide_exactly(term.coefficient * *modulus, divisor)) {
+        plain = add(plain, scale(pool_.affine(argument(term.term, 0)), term.coefficient));
+        changed = true;
+        continue;
+      }
+    }
+    plain = add(plain, Affine{Size(0), {term}});
+  }
+  if (changed && fits(pool_, plain)) return remainder(plain, divisor);
+  if (auto common = common_factor(pool_, a, divisor)) {
+    if (fits(pool_, common->parts.quotient)) {
+      const ExprId inner = remainder(common->parts.quotient, common->divisor);
+      return from_affine(add(scale(pool_.affine(inner), common->factor), common->parts.rest));
+    }
+  }
+  return raw_division(Op::kRemainder, a, divisor);
+}
+
+std::optional<ExprId> ExprRules::simplify_division(Op op, ExprId a, ExprId b) {
+  const bool wants_quotient = op == Op::kFloorDivide || op == Op::kTruncDivide;
+  const auto divisor = as_size(pool_, b);
+  if (!divisor) return std::nullopt;
+  if (*divisor == Size(0)) return pool_.size(Size(0));
+  if (*divisor == Size(-1)) return wants_quotient ? unary(Op::kNegate, a) : pool_.size(Size(0));
+  if (divisor->bounds().lower < 0) return std::nullopt;
+  const Affine sum = pool_.affine(a);
+  if (op == Op::kTruncDivide || op == Op::kFmod) {
+    // The same as floor where nothing is negative.
+    if (ExprFacts(pool_).range(a).lower < 0) return std::nullopt;
+  }
+  return wants_quotient ? quotient(sum, *divisor) : remainder(sum, *divisor);
+}
+
+// c * (y % m) + c*m * (y // m) is c * y, and with (y // m) % n instead, c * (y % (m*n)).
+// c*m * (y // m) - c * y is -c * (y % m).
+void ExprRules::recombine(Affine& affine) {
+  for (std::size_t i = 0; i < affine.terms.size(); ++i) {
+    const AffineTerm low = affine.terms[i];
+    const Op kind = op(low.term);
+    if (kind != Op::kRemainder && kind != Op::kFloorDivide) continue;
+    const auto modulus = as_size(pool_, argument(low.term, 1));
+    if (!modulus || modulus->bounds().lower < 0) continue;
+    const ExprId y = argument(low.term, 0);
+    if (kind == Op::kFloorDivide) {
+      const auto factor = divide_exactly(low.coefficient, *modulus);
+      if (!factor) continue;
+      const Size wanted = Size(0) - *factor;
+      for (const AffineTerm& other : affine.terms) {
+        if (other.term != y || !(other.coefficient == wanted)) continue;
+        const Affine pair{Size(0), {{low.term, low.coefficient}, {y, wanted}}};
+        const ExprId rest = make(Op::kRemainder, DType::kInt64, {y, argument(low.term, 1)});
+        affine = add(subtract(affine, pair), scale(pool_.affine(rest), wanted));
+        i = static_cast<std::size_t>(-1);  // terms have moved: look again
+        break;
+      }
+      continue;
+    }
+    const Size wanted = low.coefficient * *modulus;
+    for (const AffineTerm& high : affine.terms) {
+      if (!(high.coefficient == wanted) || high.term == low.term) continue;
+      ExprId upper = high.term;
+      std::optional<Size> bound;
+      if (op(upper) == Op::kRemainder) {
+        bound = as_size(pool_, argument(upper, 1));
+        upper = argument(upper, 0);
+      }
+      const bool whole = quotient(pool_.affine(y), *modulus) == high.term;
+      if (!whole && (!bound || quotient(pool_.affine(y), *modulus) != upper)) continue;
+      const ExprId joined = whole ? y : remainder(pool_.affine(y), *modulus * *bound);
+      const Affine pair{Size(0), {low, high}};
+      affine = add(subtract(affine, pair), scale(pool_.affine(joined), low.coefficient));
+      i = static_cast<std::size_t>(-1);
+      break;
+    }
+  }
+}
+
+}  // namespace tendon::ir
