@@ -87,7 +87,7 @@ CLI::App* add_check(CLI::App& app, CheckOptions& options) {
   command->add_option("--atol", options.absolute, "Absolute tolerance, likewise")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--json", options.json,
-                    "Print JSON: {ok, cases: [{case, ok, error, outputs: [{name, ok, problem,\n"
+                    "Print JSON: {ok, cases: [{case, ok, error, outputs: [{name, ok, problems,\n"
                     "max_absolute_error, mismatches, first_mismatch, cosine_similarity, ...}]}]}");
   command->footer(
       "Tolerances (relative, absolute): float64 1e-7, 1e-9; float32 1e-4, 1e-5; float16 5e-3, "

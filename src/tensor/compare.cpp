@@ -47,7 +47,7 @@ void compare_dense(const T* got, const T* expected, Tolerance tolerance, Compari
     const double difference = distance(got[i], expected[i]);
     const double magnitude = std::abs(y);
     result.max_absolute_error = std::max(result.max_absolute_error, difference);
-    if (magnitude > 0 && difference > 0) {
+    if (magnitude != 0 && difference > 0) {
       const double relative = std::isinf(difference) ? kInfinity : difference / magnitude;
       result.max_relative_error = std::max(result.max_relative_error, relative);
     }
