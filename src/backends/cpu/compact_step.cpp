@@ -69,17 +69,17 @@ class CompactStep final : public backends::Step {
 
   template <typename F>
   void for_each_chunk(const Frame& frame, F function) {
-    base::parallel_for(chunks(), 1, threads_,
-                       [&](int worker, std::int64_t begin, std::int64_t end) {
-                         TileWorkspace& workspace = workspaces_[static_cast<std::size_t>(worker)];
-                         body_->prepare(workspace,
-                                        frame.scratch + static_cast<std::size_t>(worker) *
-                                                            body_->workspace_bytes(),
-                                        frame, nullptr);
-                         for (std::int64_t chunk = begin; chunk < end; ++chunk) {
-                           function(workspace, chunk);
-                         }
-                       });
+    base::parallel_for(
+        chunks(), 1, threads_, [&](int worker, std::int64_t begin, std::int64_t end) {
+          TileWorkspace& workspace = workspaces_[static_cast<std::size_t>(worker)];
+          body_->prepare(
+              workspace,
+              frame.scratch + static_cast<std::size_t>(worker) * body_->workspace_bytes(), frame,
+              nullptr);
+          for (std::int64_t chunk = begin; chunk < end; ++chunk) {
+            function(workspace, chunk);
+          }
+        });
   }
 
   template <typename F>

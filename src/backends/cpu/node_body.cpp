@@ -43,15 +43,13 @@ Status BoundLocation::bind(const schedule::Plan& plan, ir::ValueId value,
   return Status();
 }
 
-Result<std::unique_ptr<NodeBody>> NodeBody::make(const schedule::Plan& plan,
-                                                 const ir::Shape& space,
+Result<std::unique_ptr<NodeBody>> NodeBody::make(const schedule::Plan& plan, const ir::Shape& space,
                                                  std::span<const ir::ExprId> roots,
                                                  std::span<const ir::ValueId> stores,
                                                  const ProgramOptions& options) {
   auto body = std::unique_ptr<NodeBody>(new NodeBody());
-  TENDON_ASSIGN_OR_RETURN(
-      body->program_,
-      compile_program(plan.graph->pool, roots, static_cast<int>(space.size()), options));
+  TENDON_ASSIGN_OR_RETURN(body->program_, compile_program(plan.graph->pool, roots,
+                                                          static_cast<int>(space.size()), options));
   TENDON_RETURN_IF_ERROR(body->finish(plan, space, stores));
   return body;
 }
@@ -89,9 +87,9 @@ Result<std::unique_ptr<NodeBody>> NodeBody::make_copy(const schedule::Plan& plan
 Status NodeBody::finish(const schedule::Plan& plan, const ir::Shape& space,
                         std::span<const ir::ValueId> stores) {
   if (space.size() > static_cast<std::size_t>(kMaxAxes)) {
-    return Status(StatusCode::kUnimplemented,
-                  fmt::format("a node over {} axes; at most {} are supported", space.size(),
-                              kMaxAxes));
+    return Status(
+        StatusCode::kUnimplemented,
+        fmt::format("a node over {} axes; at most {} are supported", space.size(), kMaxAxes));
   }
   space_ = space;
   std::vector<Location> loads;
@@ -104,8 +102,8 @@ Status NodeBody::finish(const schedule::Plan& plan, const ir::Shape& space,
     TENDON_ASSIGN_OR_RETURN(Location location, buffer_location(plan, value));
     store_locations.push_back(std::move(location));
   }
-  evaluator_ = std::make_unique<TileEvaluator>(program_, plan, std::move(loads),
-                                               std::move(store_locations));
+  evaluator_ =
+      std::make_unique<TileEvaluator>(program_, plan, std::move(loads), std::move(store_locations));
   extents_.resize(space.size());
   origin_.assign(space.size(), 0);
   order_.resize(space.size());

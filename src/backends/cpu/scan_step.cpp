@@ -19,7 +19,7 @@ constexpr std::int64_t kManyLanes = 64;
 /// written, as PyTorch does.
 struct ScanState {
   double* numbers = nullptr;
-  std::int64_t* integers = nullptr;   // of integer carriers; positions of extremes
+  std::int64_t* integers = nullptr;  // of integer carriers; positions of extremes
   std::int64_t* positions = nullptr;
 };
 
@@ -159,8 +159,7 @@ class ScanStep final : public backends::Step {
     step->has_positions_ = node.outputs.size() > 1;
     step->kernel_ = kernel_for(scan.op, step->body_->program().root_types[0]);
     if (step->kernel_ == nullptr) {
-      return Status(StatusCode::kUnimplemented,
-                    "scan of " + std::string(dtype_name(step->dtype_)));
+      return Status(StatusCode::kUnimplemented, "scan of " + std::string(dtype_name(step->dtype_)));
     }
     step->workspaces_.resize(static_cast<std::size_t>(step->threads_));
     return std::unique_ptr<backends::Step>(std::move(step));
@@ -186,15 +185,16 @@ class ScanStep final : public backends::Step {
     const bool across = inner_ >= kManyLanes;
     const std::int64_t block = across ? std::min(inner_, tile) : inner_;
     const std::int64_t blocks = (inner_ + block - 1) / block;
-    base::parallel_for(
-        outer_ * blocks, std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, length_ * block)),
-        threads_, [&](int worker, std::int64_t begin, std::int64_t end) {
-          Worker state = prepare(frame, worker);
-          for (std::int64_t i = begin; i < end; ++i) {
-            const std::int64_t lane = i % blocks * block;
-            scan_lanes(state, i / blocks, lane, std::min(block, inner_ - lane), across);
-          }
-        });
+    base::parallel_for(outer_ * blocks,
+                       std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, length_ * block)),
+                       threads_, [&](int worker, std::int64_t begin, std::int64_t end) {
+                         Worker state = prepare(frame, worker);
+                         for (std::int64_t i = begin; i < end; ++i) {
+                           const std::int64_t lane = i % blocks * block;
+                           scan_lanes(state, i / blocks, lane, std::min(block, inner_ - lane),
+                                      across);
+                         }
+                       });
     checks_.report(frame.errors);
     return Status();
   }
@@ -228,8 +228,7 @@ class ScanStep final : public backends::Step {
   void scan_lanes(Worker& worker, std::int64_t outer, std::int64_t lane, std::int64_t lanes,
                   bool across) const {
     const TileEvaluator& evaluator = body_->evaluator();
-    const auto carrier =
-        static_cast<std::int64_t>(tile_type_size(body_->program().root_types[0]));
+    const auto carrier = static_cast<std::int64_t>(tile_type_size(body_->program().root_types[0]));
     const std::int64_t together =
         across ? 1 : std::max<std::int64_t>(1, evaluator.tile_elements() / lanes);
     for (std::int64_t t = 0; t < length_; t += together) {

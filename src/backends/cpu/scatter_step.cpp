@@ -67,8 +67,8 @@ void apply(ScatterOp op, void* memory, const std::int64_t* offsets, const void* 
   for (std::int64_t i = 0; i < count; ++i) {
     if (mask != nullptr && mask[i * mask_step] == 0) continue;
     Memory& element = elements[offsets[i]];
-    element = static_cast<Memory>(combine<Memory, Carrier>(op, static_cast<Carrier>(element),
-                                                           x[i * value_step]));
+    element = static_cast<Memory>(
+        combine<Memory, Carrier>(op, static_cast<Carrier>(element), x[i * value_step]));
   }
 }
 
@@ -120,8 +120,7 @@ class ScatterStep final : public backends::Step {
     step->masked_ = scatter.mask != ir::kNoExpr;
     step->rank_ = scatter.positions.size();
     TENDON_ASSIGN_OR_RETURN(step->body_, NodeBody::make(plan, scatter.domain, roots));
-    TENDON_ASSIGN_OR_RETURN(step->copy_,
-                            NodeBody::make_copy(plan, node.inputs[0], node.outputs));
+    TENDON_ASSIGN_OR_RETURN(step->copy_, NodeBody::make_copy(plan, node.inputs[0], node.outputs));
     TENDON_ASSIGN_OR_RETURN(step->location_, BoundLocation::make(plan, node.outputs[0]));
     step->float32_ = scatter.float32_accumulation && is_half(step->location_.dtype) &&
                      scatter.op == ScatterOp::kAdd;
@@ -164,16 +163,14 @@ class ScatterStep final : public backends::Step {
     memory += static_cast<std::size_t>(threads_) * copy_->workspace_bytes();
     auto* sums = reinterpret_cast<float*>(memory);
 
-    base::parallel_for(elements_, 16384, threads_,
-                       [&](int worker, std::int64_t begin, std::int64_t end) {
-                         TileWorkspace& workspace =
-                             copy_workspaces_[static_cast<std::size_t>(worker)];
-                         copy_->prepare(workspace,
-                                        copies + static_cast<std::size_t>(worker) *
-                                                     copy_->workspace_bytes(),
-                                        frame, nullptr);
-                         copy_->evaluate_and_store(workspace, 0, 0, begin, end);
-                       });
+    base::parallel_for(
+        elements_, 16384, threads_, [&](int worker, std::int64_t begin, std::int64_t end) {
+          TileWorkspace& workspace = copy_workspaces_[static_cast<std::size_t>(worker)];
+          copy_->prepare(workspace,
+                         copies + static_cast<std::size_t>(worker) * copy_->workspace_bytes(),
+                         frame, nullptr);
+          copy_->evaluate_and_store(workspace, 0, 0, begin, end);
+        });
     // x + (-0) is x, also for x = -0.
     if (float32_) std::fill_n(sums, elements_, -0.0f);
     std::byte* target = float32_ ? reinterpret_cast<std::byte*>(sums) : location_.data(frame);

@@ -13,10 +13,12 @@ namespace tendon::backends::cpu {
 
 template <typename T>
 struct SortKey {
-  static constexpr int kBytes = sizeof(T);
   static std::uint64_t of(T x) {
     if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
-      return SortKey<float>::of(static_cast<float>(x)) >> 16 | (is_nan(x) ? 0xffffu : 0u);
+      const auto number = static_cast<float>(x);
+      if (number != number) return 0xffff;
+      const unsigned bits = number == 0 ? 0u : x.bits;
+      return (bits & 0x8000u) != 0 ? ~bits & 0xffffu : bits | 0x8000u;
     } else if constexpr (std::is_floating_point_v<T>) {
       using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
       constexpr U kSign = U{1} << (sizeof(T) * 8 - 1);
@@ -30,7 +32,6 @@ struct SortKey {
       return x;
     }
   }
-  static bool is_nan(T x) { return static_cast<float>(x) != static_cast<float>(x); }
 };
 
 }  // namespace tendon::backends::cpu

@@ -118,9 +118,9 @@ class SortStep final : public backends::Step {
     if (k_ != nullptr) {
       TENDON_ASSIGN_OR_RETURN(kept_, bindings.evaluate(*k_));
       if (kept_ < 0 || kept_ > length_) {
-        return Status(StatusCode::kOutOfRange,
-                      "topk: k = " + std::to_string(kept_) + " of an axis of size " +
-                          std::to_string(length_));
+        return Status(StatusCode::kOutOfRange, "topk: k = " + std::to_string(kept_) +
+                                                   " of an axis of size " +
+                                                   std::to_string(length_));
       }
     }
     rows_ = 1;
