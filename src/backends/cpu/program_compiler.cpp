@@ -276,8 +276,8 @@ class Compiler {
     if (from == to) return a;
     TileType from_type = tile_type(from);
     const TileType to_type = tile_type(to);
-    // Narrow unsigned integers keep the low bits of the whole number.
-    if (is_floating(from) && is_unsigned(to) && to != DType::kUInt64) {
+    // These keep the low bits of the whole number (as ir::scalar_cast).
+    if (is_floating(from) && (to == DType::kUInt8 || to == DType::kUInt32)) {
       a = cast(a, from_type, TileType::kInt64);
       from_type = TileType::kInt64;
     }

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "backends/cpu/philox.h"
 #include "backends/cpu/tile_rows.h"
+#include "ir/philox.h"
 
 namespace tendon::backends::cpu {
 namespace {
@@ -170,10 +170,10 @@ void TileEvaluator::philox(const Instruction& instruction, TileWorkspace& worksp
   auto* out = reinterpret_cast<std::int64_t*>(workspace.home[instruction.result]);
   const int step = seed.step | stream.step | counter.step;
   if (step == 0) {
-    std::fill_n(out, kTileGranule, philox_bits(*a, *b, *c));
+    std::fill_n(out, kTileGranule, ir::philox_bits(*a, *b, *c));
   } else {
     for (std::int64_t i = 0; i < tile.count; ++i) {
-      out[i] = philox_bits(a[i * seed.step], b[i * stream.step], c[i * counter.step]);
+      out[i] = ir::philox_bits(a[i * seed.step], b[i * stream.step], c[i * counter.step]);
     }
   }
   workspace.registers[instruction.result] = {reinterpret_cast<std::byte*>(out), step};

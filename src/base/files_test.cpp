@@ -1,0 +1,87 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/atomic_file.h"
+#include "base/mapped_file.h"
+
+namespace tendon::base {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Files : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(::testing::TempDir()) / ("files_" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string path(const std::string& name) const { return folder_ / name; }
+  static std::string read(const std::string& path) {
+    std::ifstream stream(path);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  std::ptrdiff_t count() const { return std::distance(fs::directory_iterator(folder_), {}); }
+
+  fs::path folder_;
+};
+
+TEST_F(Files, CopyOnWriteLeavesTheFileAlone) {
+  ASSERT_TRUE(write_text_file(path("a"), "text").ok());
+  auto file = MappedFile::open(path("a"), MappedFile::Access::kCopyOnWrite);
+  ASSERT_TRUE(file.ok());
+  ASSERT_EQ((*file)->bytes().size(), 4u);
+  (*file)->bytes()[0] = std::byte{'n'};
+  EXPECT_EQ(read(path("a")), "text");
+}
+
+TEST_F(Files, WhatCannotBeMappedSaysWhy) {
+  EXPECT_EQ(MappedFile::open(path("none")).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(MappedFile::open(folder_).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(MappedFile::open("/dev/null").status().code(), StatusCode::kInvalidArgument);
+  ASSERT_TRUE(write_text_file(path("empty"), "").ok());
+  auto empty = MappedFile::open(path("empty"));
+  ASSERT_TRUE(empty.ok());
+  EXPECT_TRUE((*empty)->bytes().empty());
+}
+
+TEST_F(Files, ReplacingAFileLeavesItsMappingWhole) {
+  ASSERT_TRUE(write_text_file(path("a"), "old").ok());
+  auto file = MappedFile::open(path("a"));
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(write_text_file(path("a"), "").ok());
+  EXPECT_EQ((*file)->bytes()[2], std::byte{'d'});
+  EXPECT_EQ(read(path("a")), "");
+}
+
+TEST_F(Files, WithoutCommitNothingAppears) {
+  ASSERT_TRUE(write_text_file(path("a"), "old").ok());
+  {
+    auto file = AtomicFile::create(path("a"));
+    ASSERT_TRUE(file.ok());
+    std::ofstream(file->path()) << "half";
+    AtomicFile moved = std::move(*file);
+  }
+  EXPECT_EQ(read(path("a")), "old");
+  EXPECT_EQ(count(), 1);
+}
+
+TEST_F(Files, CommittedFilesAreReadableByOthersAsUsual) {
+  ASSERT_TRUE(write_text_file(path("a"), "text").ok());
+  std::ofstream(path("b")) << "text";
+  EXPECT_EQ(fs::status(path("a")).permissions(), fs::status(path("b")).permissions());
+}
+
+TEST_F(Files, DevicesAreWrittenInPlace) {
+  EXPECT_TRUE(write_text_file("/dev/null", "text").ok());
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  EXPECT_EQ(write_text_file(folder_, "text").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(write_text_file(path("no/such/folder"), "text").code(), StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace tendon::base
