@@ -26,8 +26,8 @@ template <typename T>
 double distance(const T& a, const T& b) {
   if constexpr (std::is_integral_v<T>) {
     // In unsigned arithmetic, so that distant int64 values do not overflow.
-    const auto low = static_cast<std::uint64_t>(std::min(a, b));
-    const auto high = static_cast<std::uint64_t>(std::max(a, b));
+    const auto low = static_cast<std::uint64_t>(static_cast<std::int64_t>(std::min(a, b)));
+    const auto high = static_cast<std::uint64_t>(static_cast<std::int64_t>(std::max(a, b)));
     return static_cast<double>(high - low);
   } else {
     const std::complex<double> x = to_complex(a), y = to_complex(b);

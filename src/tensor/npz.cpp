@@ -10,7 +10,6 @@
 #include <set>
 
 #include "base/atomic_file.h"
-#include "base/checked_math.h"
 #include "base/mapped_file.h"
 #include "base/status_macros.h"
 #include "tensor/memory_zip.h"
@@ -102,10 +101,7 @@ Result<Tensor> parse_npy(std::span<const std::byte> bytes) {
   TENDON_ASSIGN_OR_RETURN(NpyLayout layout, parse_npy_header(bytes));
   NpyHeader& header = layout.header;
   const std::span<const std::byte> data = bytes.subspan(layout.data_offset);
-  const auto count = base::checked_product(header.shape);
-  const auto size =
-      count ? base::checked_multiply(*count, static_cast<std::int64_t>(dtype_size(header.dtype)))
-            : std::nullopt;
+  const std::optional<std::int64_t> size = byte_count(header.dtype, header.shape);
   if (!size || static_cast<std::uint64_t>(*size) != data.size()) {
     return data_loss(fmt::format("NPY array of {} and shape ({}) cannot take {} bytes",
                                  dtype_name(header.dtype), fmt::join(header.shape, ", "),

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "base/atomic_file.h"
-#include "base/checked_math.h"
 #include "base/mapped_file.h"
 #include "base/status_macros.h"
 #include "tensor/safetensors_header.h"
@@ -59,10 +58,7 @@ Result<Tensor> make_tensor(const SafetensorsEntry& entry, std::span<std::byte> d
         StatusCode::kUnimplemented,
         fmt::format("tensor '{}' has the unsupported dtype '{}'", entry.name, entry.dtype));
   }
-  const auto count = base::checked_product(entry.shape);
-  const auto bytes =
-      count ? base::checked_multiply(*count, static_cast<std::int64_t>(dtype_size(*dtype)))
-            : std::nullopt;
+  const std::optional<std::int64_t> bytes = byte_count(*dtype, entry.shape);
   if (!bytes || static_cast<std::uint64_t>(*bytes) != entry.end - entry.begin) {
     return data_loss(fmt::format("tensor '{}' of dtype {} and shape [{}] cannot take {} bytes",
                                  entry.name, entry.dtype, fmt::join(entry.shape, ", "),
@@ -81,7 +77,8 @@ Result<Tensor> make_tensor(const SafetensorsEntry& entry, std::span<std::byte> d
 
 }  // namespace
 
-Result<TensorFile> parse_safetensors(std::span<std::byte> bytes, std::shared_ptr<void> owner) {
+Result<TensorFile> parse_safetensors(std::span<std::byte> bytes,
+                                     const std::shared_ptr<void>& owner) {
   if (bytes.size() < kLengthBytes) {
     return data_loss(
         fmt::format("not a safetensors file: {} bytes, too short for a header", bytes.size()));

@@ -18,7 +18,8 @@ namespace tendon::tensor {
 Result<TensorFile> read_safetensors(const std::string& path);
 
 /// Reads from memory that `owner` keeps alive.
-Result<TensorFile> parse_safetensors(std::span<std::byte> bytes, std::shared_ptr<void> owner);
+Result<TensorFile> parse_safetensors(std::span<std::byte> bytes,
+                                     const std::shared_ptr<void>& owner);
 
 /// Writes the tensors, in any strides, in the given order sorted by alignment; keys of `metadata`
 /// become the header's "__metadata__".

@@ -7,6 +7,7 @@
 #include "base/checked_math.h"
 #include "base/status_macros.h"
 #include "tensor/strided_copy.h"
+#include "tensor/validate.h"
 
 namespace tendon {
 
@@ -68,10 +69,7 @@ Result<Tensor> Tensor::allocate(DType dtype, Sizes sizes) {
                     "a tensor of sizes " + sizes_text(sizes) + " has a negative size");
     }
   }
-  const std::optional<std::int64_t> count = base::checked_product(sizes);
-  const std::optional<std::int64_t> bytes =
-      count ? base::checked_multiply(*count, static_cast<std::int64_t>(dtype_size(dtype)))
-            : std::nullopt;
+  const std::optional<std::int64_t> bytes = tensor::byte_count(dtype, sizes);
   void* data = nullptr;
   if (bytes) {
     // At least one byte, so that also an empty tensor has an address of its own.

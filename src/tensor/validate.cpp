@@ -1,6 +1,14 @@
 #include "tensor/validate.h"
 
+#include "base/checked_math.h"
+
 namespace tendon::tensor {
+
+std::optional<std::int64_t> byte_count(DType dtype, std::span<const std::int64_t> sizes) {
+  const std::optional<std::int64_t> count = base::checked_product(sizes);
+  if (!count) return std::nullopt;
+  return base::checked_multiply(*count, static_cast<std::int64_t>(dtype_size(dtype)));
+}
 
 Status check_bools(const TensorView& dense) {
   if (dense.dtype != DType::kBool) return {};
