@@ -2,7 +2,7 @@ add_library(tendon_options INTERFACE)
 target_compile_options(tendon_options INTERFACE -Wall -Wextra -Werror -Wno-missing-field-initializers)
 # GCC 12 sees overlapping copies in every "literal" + std::string (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(tendon_options INTERFACE -Wno-restrict -Wno-unknown-warning-option)
+  target_compile_options(tendon_options INTERFACE -Wno-restrict)
 endif()
 # FP contraction would make a fused kernel's bits depend on the compiler's mood.
 target_compile_options(tendon_options INTERFACE -ffp-contract=off)
