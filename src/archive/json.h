@@ -1,0 +1,45 @@
+// The JSON library, in the form this folder uses it: failures are exceptions of one type, caught
+// where a file is read.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace tendon::archive {
+/// The file contradicts the format; the message says where and what was expected.
+struct FormatError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+}  // namespace tendon::archive
+
+// A value of another kind than the code asks for is a broken file, not a defect.
+#define RAPIDJSON_ASSERT(condition)   \
+  ((condition) ? static_cast<void>(0) \
+               : throw ::tendon::archive::FormatError("unexpected kind of JSON value"))
+#define RAPIDJSON_NOEXCEPT_ASSERT(condition) static_cast<void>(0)
+#define RAPIDJSON_HAS_STDSTRING 1
+#include <rapidjson/document.h>
+
+namespace tendon::archive {
+
+using Json = rapidjson::Value;
+
+/// Member `name` of an object; throws FormatError if there is none.
+inline const Json& member(const Json& object, const char* name) {
+  if (!object.IsObject()) throw FormatError(std::string("expected an object with '") + name + "'");
+  const auto it = object.FindMember(name);
+  if (it == object.MemberEnd()) throw FormatError(std::string("'") + name + "' is missing");
+  return it->value;
+}
+/// Member `name`, or null if it is missing or null.
+inline const Json* optional_member(const Json& object, const char* name) {
+  if (!object.IsObject()) return nullptr;
+  const auto it = object.FindMember(name);
+  return it == object.MemberEnd() || it->value.IsNull() ? nullptr : &it->value;
+}
+inline std::string text_of(const Json& value) {
+  if (!value.IsString()) throw FormatError("expected text");
+  return std::string(value.GetString(), value.GetStringLength());
+}
+
+}  // namespace tendon::archive
