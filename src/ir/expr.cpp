@@ -119,15 +119,13 @@ std::optional<double> ExprPool::as_number(ExprId id) const {
 }
 
 ExprId ExprPool::constant(DType dtype, double value) {
-  const std::int64_t payload = is_floating(dtype) || is_complex(dtype)
-                                   ? double_to_payload(round_to(dtype, value))
-                                   : double_to_integer(dtype, value);
-  return intern(Op::kConstant, dtype, {}, payload);
+  const std::int64_t payload = double_to_payload(value);
+  return intern(Op::kConstant, dtype, {},
+                fold_cast(DType::kFloat64, dtype, payload).value_or(payload));
 }
 
 ExprId ExprPool::constant(DType dtype, std::int64_t value) {
-  const auto payload = fold_cast(DType::kInt64, dtype, value);
-  return intern(Op::kConstant, dtype, {}, payload.value_or(value));
+  return intern(Op::kConstant, dtype, {}, fold_cast(DType::kInt64, dtype, value).value_or(value));
 }
 
 ExprId ExprPool::index(int axis) {

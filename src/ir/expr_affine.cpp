@@ -15,20 +15,33 @@ namespace {
 // A longer sum counts as one term of the sums around it.
 constexpr std::size_t kMaxTerms = 32;
 
-// Integer arithmetic wraps; only symbolic sizes are taken not to.
+// Integer arithmetic wraps. Symbolic sizes are taken not to, and so must not meet numbers that no
+// size of a tensor is made of.
+constexpr std::int64_t kLargestFactor = std::int64_t{1} << 40;
+constexpr std::int64_t kLargestNumber = std::int64_t{1} << 60;
+
+Size guarded(Size size) {
+  const auto is_larger = [](std::int64_t number, std::int64_t limit) {
+    return number > limit || number < -limit;
+  };
+  bool large = is_larger(SizePolynomial::constant_part(size), kLargestNumber);
+  for (const SizeTerm& term : terms_of(size)) large |= is_larger(term.coefficient, kLargestFactor);
+  return large ? SizePolynomial::overflow() : size;
+}
+
 Size add(const Size& a, const Size& b) {
   if (a.is_constant() && b.is_constant()) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a.constant()) +
                                      static_cast<std::uint64_t>(b.constant()));
   }
-  return a + b;
+  return guarded(a + b);
 }
 Size multiply(const Size& a, const Size& b) {
   if (a.is_constant() && b.is_constant()) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a.constant()) *
                                      static_cast<std::uint64_t>(b.constant()));
   }
-  return a * b;
+  return guarded(a * b);
 }
 
 /// Sorts, adds up the coefficients of equal terms and drops zeros.
@@ -91,6 +104,11 @@ std::optional<Size> as_size(const ExprPool& pool, ExprId id) {
   if (node.op == Op::kConstant) return Size(node.payload);
   if (node.op == Op::kSize) return pool.size_of(id);
   return std::nullopt;
+}
+
+bool is_size_like(const Size& size) {
+  return !size.is_constant() ||
+         (size.constant() <= kLargestFactor && size.constant() >= -kLargestFactor);
 }
 
 Affine scale(const Affine& a, const Size& factor) {

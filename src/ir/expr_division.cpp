@@ -178,10 +178,13 @@ ExprId ExprRules::quotient(const Affine& a, const Size& divisor) {
     if (!fits(pool_, parts.rest)) continue;
     if (!reduce && !known_quotient(pool_, parts.rest, divisor)) continue;
     const ExprId rest = quotient(parts.rest, divisor);
-    return from_affine(add(parts.quotient, pool_.affine(rest)));
+    const Affine sum = add(parts.quotient, pool_.affine(rest));
+    if (!overflowed(sum)) return from_affine(sum);
   }
   if (a.terms.empty()) {
-    if (divisor.bounds().lower >= 1) return pool_.size(floor_div(a.constant, divisor));
+    if (is_size_like(a.constant) && divisor.bounds().lower >= 1) {
+      return pool_.size(floor_div(a.constant, divisor));
+    }
     return raw_division(Op::kFloorDivide, a, divisor);
   }
   if (is_single(a)) {
@@ -197,7 +200,7 @@ ExprId ExprRules::quotient(const Affine& a, const Size& divisor) {
           }
         } else if (n.op == Op::kFloorDivide && positive) {
           const Size together = *modulus * divisor;
-          if (!together.is_constant() || together.constant() > 0) {
+          if (!SizePolynomial::is_overflow(together)) {
             return quotient(pool_.affine(x), together);
           }
         }
@@ -216,7 +219,8 @@ ExprId ExprRules::remainder(const Affine& a, const Size& divisor) {
   if (divisor == Size(1)) return pool_.size(Size(0));
   if (!fits(pool_, a)) return raw_division(Op::kRemainder, a, divisor);
   if (const auto value = known_quotient(pool_, a, divisor)) {
-    return from_affine(reduced_by(a, divisor, *value));
+    const Affine rest = reduced_by(a, divisor, *value);
+    return overflowed(rest) ? raw_division(Op::kRemainder, a, divisor) : from_affine(rest);
   }
   for (const bool reduce : {false, true}) {
     AffineSplit parts = split(a, divisor, reduce);
@@ -226,7 +230,9 @@ ExprId ExprRules::remainder(const Affine& a, const Size& divisor) {
     return remainder(parts.rest, divisor);
   }
   if (a.terms.empty()) {
-    if (divisor.bounds().lower >= 1) return pool_.size(mod(a.constant, divisor));
+    if (is_size_like(a.constant) && divisor.bounds().lower >= 1) {
+      return pool_.size(mod(a.constant, divisor));
+    }
     return raw_division(Op::kRemainder, a, divisor);
   }
   // A remainder inside by a multiple of the divisor changes nothing.
@@ -248,7 +254,8 @@ ExprId ExprRules::remainder(const Affine& a, const Size& divisor) {
   if (auto common = common_factor(pool_, a, divisor)) {
     if (fits(pool_, common->parts.quotient)) {
       const ExprId inner = remainder(common->parts.quotient, common->divisor);
-      return from_affine(add(scale(pool_.affine(inner), common->factor), common->parts.rest));
+      const Affine sum = add(scale(pool_.affine(inner), common->factor), common->parts.rest);
+      if (!overflowed(sum)) return from_affine(sum);
     }
   }
   return raw_division(Op::kRemainder, a, divisor);
@@ -287,7 +294,9 @@ void ExprRules::recombine(Affine& affine) {
         if (other.term != y || !(other.coefficient == wanted)) continue;
         const Affine pair{Size(0), {{low.term, low.coefficient}, {y, wanted}}};
         const ExprId rest = make(Op::kRemainder, DType::kInt64, {y, argument(low.term, 1)});
-        affine = add(subtract(affine, pair), scale(pool_.affine(rest), wanted));
+        Affine shorter = add(subtract(affine, pair), scale(pool_.affine(rest), wanted));
+        if (overflowed(shorter)) break;
+        affine = std::move(shorter);
         i = static_cast<std::size_t>(-1);  // terms have moved: look again
         break;
       }
@@ -302,11 +311,18 @@ void ExprRules::recombine(Affine& affine) {
         bound = as_size(pool_, argument(upper, 1));
         upper = argument(upper, 0);
       }
-      const bool whole = quotient(pool_.affine(y), *modulus) == high.term;
-      if (!whole && (!bound || quotient(pool_.affine(y), *modulus) != upper)) continue;
-      const ExprId joined = whole ? y : remainder(pool_.affine(y), *modulus * *bound);
+      const ExprId wanted_upper = quotient(pool_.affine(y), *modulus);
+      ExprId joined = y;
+      if (wanted_upper != high.term) {
+        if (wanted_upper != upper || !bound || bound->bounds().lower < 0) continue;
+        const Size wider = *modulus * *bound;
+        if (SizePolynomial::is_overflow(wider)) continue;
+        joined = remainder(pool_.affine(y), wider);
+      }
       const Affine pair{Size(0), {low, high}};
-      affine = add(subtract(affine, pair), scale(pool_.affine(joined), low.coefficient));
+      Affine shorter = add(subtract(affine, pair), scale(pool_.affine(joined), low.coefficient));
+      if (overflowed(shorter)) break;
+      affine = std::move(shorter);
       i = static_cast<std::size_t>(-1);
       break;
     }

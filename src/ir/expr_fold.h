@@ -15,15 +15,13 @@ namespace tendon::ir {
 inline double payload_to_double(std::int64_t payload) { return std::bit_cast<double>(payload); }
 inline std::int64_t double_to_payload(double value) { return std::bit_cast<std::int64_t>(value); }
 
-/// Rounds to a floating type.
-double round_to(DType dtype, double value);
-/// Keeps the type's low bits (bool: != 0).
+/// Keeps an integer type's low bits (bool: != 0).
 std::int64_t wrap_integer(DType dtype, std::int64_t value);
-/// Truncates as x86 does where the value does not fit.
-std::int64_t double_to_integer(DType dtype, double value);
 
-/// Nothing: not folded (the value is the runtime's business, such as exp or an overflowing cast).
+/// Nothing for complex types.
 std::optional<std::int64_t> fold_cast(DType from, DType to, std::int64_t payload);
+/// Only what every backend computes to the last bit: nothing for exp and the like, and where two
+/// results are right (the minimum of zeros).
 std::optional<std::int64_t> fold_unary(Op op, DType dtype, std::int64_t a);
 /// The payload of the result, whose type is bool for comparisons.
 std::optional<std::int64_t> fold_binary(Op op, DType dtype, std::int64_t a, std::int64_t b);

@@ -18,7 +18,7 @@ std::optional<ExprId> ExprRules::simplify_extreme(Op op, ExprId a, ExprId b) {
   if (dtype(a) == DType::kInt64) {
     const auto size_a = as_size(pool_, a);
     const auto size_b = as_size(pool_, b);
-    if (size_a && size_b) {
+    if (size_a && size_b && is_size_like(*size_a) && is_size_like(*size_b)) {
       return pool_.size(minimum ? min(*size_a, *size_b) : max(*size_a, *size_b));
     }
     const Affine sum_a = pool_.affine(a);

@@ -143,6 +143,7 @@ std::optional<ExprId> ExprRules::simplify_bool(Op op, ExprId a, ExprId b) {
     case Op::kMaximum:
       return join(Op::kOr, a, b);
     case Op::kXor:
+    case Op::kSubtract:
     case Op::kNotEqual:
       if (a == b) return truth(false);
       if (const auto value = integer(a)) return *value != 0 ? logical_not(b) : b;

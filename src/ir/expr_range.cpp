@@ -60,9 +60,12 @@ Range product(const Range& a, const Range& b) {
   return {lower, upper};
 }
 
-bool inside(const Range& a, const Range& type) {
-  return (a.lower <= -kInfinite || a.lower >= type.lower) &&
-         (a.upper >= kInfinite || a.upper <= type.upper);
+// Only int64 holds what has no bound.
+bool inside(const Range& a, DType dtype) {
+  const Range type = ExprFacts::type_range(dtype);
+  const bool open = dtype == DType::kInt64;
+  return ((open && a.lower <= -kInfinite) || a.lower >= type.lower) &&
+         ((open && a.upper >= kInfinite) || a.upper <= type.upper);
 }
 
 std::optional<Size> as_bound(Wide value) {
@@ -82,10 +85,10 @@ Range ExprFacts::type_range(DType dtype) {
 }
 
 Range ExprFacts::range(ExprId id) {
-  const Range type = type_range(pool_.dtype(id));
-  if (--budget_ < 0) return type;
+  const DType dtype = pool_.dtype(id);
+  if (--budget_ < 0) return type_range(dtype);
   const Range result = compute(id);
-  return inside(result, type) ? result : type;
+  return inside(result, dtype) ? result : type_range(dtype);
 }
 
 std::optional<Range> ExprFacts::combine(Op op, const Range& a, const Range& b) {
@@ -214,9 +217,7 @@ Range ExprFacts::compute(ExprId id) {
 }
 
 std::optional<Range> ExprFacts::range(const Affine& affine) {
-  const Range type = type_range(DType::kInt64);
   Range total = from_bounds(affine.constant.bounds());
-  bool fits = inside(total, type);
   for (const auto& term : affine.terms) {
     const auto part =
         combine(Op::kMultiply, from_bounds(term.coefficient.bounds()), range(term.term));
@@ -224,9 +225,8 @@ std::optional<Range> ExprFacts::range(const Affine& affine) {
     const auto next = combine(Op::kAdd, total, *part);
     if (!next) return std::nullopt;
     total = *next;
-    fits = inside(total, type);
   }
-  if (!fits) return std::nullopt;
+  if (!inside(total, DType::kInt64)) return std::nullopt;
   return total;
 }
 

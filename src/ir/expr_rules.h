@@ -114,6 +114,8 @@ class ExprFacts {
 
 // expr_affine.cpp
 std::optional<Size> as_size(const ExprPool& pool, ExprId id);  // of a constant or a size
+/// Not a number so large that sizes made of it would leave int64.
+bool is_size_like(const Size& size);
 ExprPool::Affine scale(const ExprPool::Affine& a, const Size& factor);
 ExprPool::Affine add(const ExprPool::Affine& a, const ExprPool::Affine& b);
 ExprPool::Affine subtract(const ExprPool::Affine& a, const ExprPool::Affine& b);

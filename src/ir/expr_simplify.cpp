@@ -161,7 +161,7 @@ ExprId ExprRules::unary(Op op, ExprId a) {
       break;
     case Op::kAbs:
       if (inner == Op::kAbs) return a;
-      if (inner == Op::kNegate) return unary(Op::kAbs, argument(a, 0));
+      if (inner == Op::kNegate && !is_unsigned(type)) return unary(Op::kAbs, argument(a, 0));
       if (whole && ExprFacts(pool_).range(a).lower >= 0) return a;
       break;
     case Op::kFloor:
