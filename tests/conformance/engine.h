@@ -1,0 +1,33 @@
+// What runs a program: the oracle or the engine itself, behind one interface.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "suite.h"
+
+namespace tendon::conformance {
+
+struct Output {
+  std::int64_t position = 0;  // among all outputs of the program
+  Tensor tensor;
+};
+
+/// A loaded program with its state. One thread at a time.
+class Session {
+ public:
+  virtual ~Session() = default;
+  virtual Result<std::vector<Output>> run(const std::vector<Tensor>& inputs) = 0;
+};
+
+using OpenSession = Result<std::unique_ptr<Session>> (*)(const Case&);
+
+/// Lowers the program and evaluates the tensor graph; outputs are row-major.
+Result<std::unique_ptr<Session>> open_oracle(const Case& test);
+/// The public API, on one CPU thread.
+Result<std::unique_ptr<Session>> open_cpu(const Case& test);
+
+}  // namespace tendon::conformance

@@ -1,0 +1,85 @@
+#include "verdict.h"
+
+#include <exception>
+
+#include "tensor/compare.h"
+
+namespace tendon::conformance {
+
+namespace {
+
+std::string label(std::size_t call, std::size_t calls, std::int64_t position) {
+  const std::string output = "output." + std::to_string(position);
+  return calls == 1 ? output : "call " + std::to_string(call) + ", " + output;
+}
+
+/// Empty: as expected.
+std::string difference(const Tensor& got, const tools::ExpectedOutput& expected,
+                       bool check_strides) {
+  const tensor::Tolerance tolerance = tensor::default_tolerance(expected.values.dtype());
+  const auto comparison = tensor::compare(got.view(), expected.values.view(), tolerance);
+  if (!comparison.ok()) return comparison.status().message();
+  if (!comparison->ok()) {
+    return std::to_string(comparison->mismatches) + " of " + std::to_string(comparison->elements) +
+           " elements differ, first at " + tools::strides_text(*comparison->first_mismatch) +
+           ": got " + comparison->got + ", expected " + comparison->expected;
+  }
+  if (check_strides && expected.strides &&
+      !tools::strides_agree(got.sizes(), got.strides(), *expected.strides)) {
+    return "strides " + tools::strides_text(got.strides()) + ", expected " +
+           tools::strides_text(*expected.strides);
+  }
+  return "";
+}
+
+/// Empty: all outputs are as expected.
+std::string compare_outputs(const std::vector<Output>& outputs, const Call& call,
+                            std::size_t number, std::size_t calls, bool check_strides) {
+  auto left = call.expected;
+  for (const Output& output : outputs) {
+    const auto expected = left.find(output.position);
+    if (expected == left.end()) {
+      // A number in PyTorch, which no case holds, is a 0-d tensor here.
+      if (output.tensor.sizes().empty()) continue;
+      return label(number, calls, output.position) + ": not expected";
+    }
+    if (const std::string what = difference(output.tensor, expected->second, check_strides);
+        !what.empty()) {
+      return label(number, calls, output.position) + ": " + what;
+    }
+    left.erase(expected);
+  }
+  return left.empty() ? "" : label(number, calls, left.begin()->first) + ": not there";
+}
+
+Verdict failure(const Status& status) {
+  return {status.code() == StatusCode::kUnimplemented ? Verdict::Kind::kMissing
+                                                      : Verdict::Kind::kFailed,
+          status.to_string()};
+}
+
+Verdict run_calls(const Case& test, OpenSession open_session, bool check_strides) {
+  auto session = open_session(test);
+  if (!session.ok()) return failure(session.status());
+  for (std::size_t i = 0; i < test.calls.size(); ++i) {
+    const auto call = test.call(i);
+    if (!call.ok()) return failure(call.status());
+    const auto outputs = (*session)->run(call->inputs);
+    if (!outputs.ok()) return failure(outputs.status());
+    std::string what = compare_outputs(*outputs, *call, i, test.calls.size(), check_strides);
+    if (!what.empty()) return {Verdict::Kind::kFailed, std::move(what)};
+  }
+  return {};
+}
+
+}  // namespace
+
+Verdict run_case(const Case& test, OpenSession open_session, bool check_strides) {
+  try {
+    return run_calls(test, open_session, check_strides);
+  } catch (const std::exception& exception) {
+    return {Verdict::Kind::kFailed, std::string("exception: ") + exception.what()};
+  }
+}
+
+}  // namespace tendon::conformance
