@@ -81,9 +81,9 @@ View squeezed(const Tensor& self, const std::vector<int>& axes) {
 
 View merged(const Tensor& self, int first, int last) {
   Shape shape(self.shape.begin(), self.shape.begin() + first);
-  shape.push_back(ir::element_count(std::span(self.shape)
-                                        .subspan(static_cast<std::size_t>(first),
-                                                 static_cast<std::size_t>(last - first + 1))));
+  shape.push_back(ir::element_count(
+      std::span(self.shape)
+          .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first + 1))));
   shape.insert(shape.end(), self.shape.begin() + last + 1, self.shape.end());
   return reshape_view(self.shape, shape);
 }
@@ -98,16 +98,16 @@ Tensor conjugate_transpose(Builder& b, const Tensor& self) {
   const Tensor x = self.rank() < 2 ? self : b.read_view(self, transposed(self, -2, -1));
   if (!x.complex()) return x;
   const Tensor pairs = as_pairs(x);
-  return from_pairs(b.map(pairs.shape,
-                          [&](const Indices& index) {
-                            const Expr part = b.load(pairs, index);
-                            return pairs.dtype == DType::kFloat16
-                                       ? cast(pairs.dtype, select(index.back() == 1,
-                                                                  -cast(DType::kFloat32, part),
-                                                                  cast(DType::kFloat32, part)))
-                                       : select(index.back() == 1, -part, part);
-                          }),
-                    x.dtype);
+  return from_pairs(
+      b.map(pairs.shape,
+            [&](const Indices& index) {
+              const Expr part = b.load(pairs, index);
+              return pairs.dtype == DType::kFloat16
+                         ? cast(pairs.dtype, select(index.back() == 1, -cast(DType::kFloat32, part),
+                                                    cast(DType::kFloat32, part)))
+                         : select(index.back() == 1, -part, part);
+            }),
+      x.dtype);
 }
 
 }  // namespace
@@ -141,7 +141,8 @@ VIEW_OPERATOR(flatten,
   const Tensor& self = arguments.tensor("self");
   const int first = wrap_axis(arguments.integer("start_dim"), self.rank());
   const int last = wrap_axis(arguments.integer("end_dim"), self.rank());
-  if (first > last) throw InvalidProgram("flatten() has invalid args: start_dim cannot come after end_dim");
+  if (first > last)
+    throw InvalidProgram("flatten() has invalid args: start_dim cannot come after end_dim");
   if (self.rank() == 0) return unsqueeze_view(self.shape, 0);
   return merged(self, first, last);
 }
@@ -155,8 +156,9 @@ VIEW_OPERATOR(unflatten, "unflatten.int(Tensor(a) self, int dim, SymInt[] sizes)
   const Shape sizes = infer_size(arguments.sizes("sizes"), self.size(axis));
   if (sizes.empty()) throw InvalidProgram("unflatten: sizes must be non-empty");
   require(b, ir::equal(ir::element_count(sizes), self.size(axis)),
-          "unflatten: Provided sizes " + shape_text(sizes) + " don't multiply up to the size of dim " +
-              std::to_string(axis) + " (" + self.size(axis).to_string() + ") in the input tensor");
+          "unflatten: Provided sizes " + shape_text(sizes) +
+              " don't multiply up to the size of dim " + std::to_string(axis) + " (" +
+              self.size(axis).to_string() + ") in the input tensor");
   Shape shape(self.shape.begin(), self.shape.begin() + axis);
   shape.insert(shape.end(), sizes.begin(), sizes.end());
   shape.insert(shape.end(), self.shape.begin() + axis + 1, self.shape.end());
@@ -185,7 +187,8 @@ VIEW_OPERATOR(permute, "permute(Tensor(a) self, int[] dims) -> Tensor(a)") {
     throw InvalidProgram(
         "permute(sparse_coo): number of dimensions in the tensor input does not match the length "
         "of the desired ordering of dimensions i.e. input.dim() = " +
-        std::to_string(self.rank()) + " is not equal to len(dims) = " + std::to_string(dims.size()));
+        std::to_string(self.rank()) +
+        " is not equal to len(dims) = " + std::to_string(dims.size()));
   }
   std::vector<int> axes;
   for (const std::int64_t dim : dims) {
@@ -227,9 +230,8 @@ VIEW_OPERATOR(numpy_T, "numpy_T(Tensor(a) self) -> Tensor(a)") {
 VIEW_OPERATOR(mT, "mT(Tensor(a) self) -> Tensor(a)") {
   const Tensor& self = arguments.tensor("self");
   if (self.rank() < 2) {
-    throw InvalidProgram(
-        "tensor.mT is only supported on matrices or batches of matrices. Got " +
-        std::to_string(self.rank()) + "-D tensor.");
+    throw InvalidProgram("tensor.mT is only supported on matrices or batches of matrices. Got " +
+                         std::to_string(self.rank()) + "-D tensor.");
   }
   return transposed(self, -2, -1);
 }
@@ -325,8 +327,6 @@ VIEW_OPERATOR(alias, "alias(Tensor(a) self) -> Tensor(a)", "detach(Tensor(a) sel
               "detach_(Tensor(a!) self) -> Tensor(a!)") {
   return alias_view(arguments.tensor("self").shape);
 }
-OPERATOR(alias_copy, "alias_copy(Tensor self) -> Tensor", "detach_copy(Tensor self) -> Tensor") {
-  return arguments.tensor("self");
-}
+OPERATOR(alias_copy, "alias_copy(Tensor self) -> Tensor") { return arguments.tensor("self"); }
 
 }  // namespace tendon::aten
