@@ -144,7 +144,9 @@ Outputs average_pool(Builder& b, const Arguments& arguments, std::size_t axes) {
       count = count * length;
     }
     if (divisor) count = b.constant(DType::kInt64, *divisor);
-    return cast(x.dtype, b.load(total, i) / cast(compute, count));
+    // Integers are divided as C does.
+    const Op divide = is_integer(compute) ? Op::kTruncDivide : Op::kDivide;
+    return cast(x.dtype, binary(divide, b.load(total, i), cast(compute, count)));
   });
 }
 

@@ -134,6 +134,7 @@ class Evaluation {
       if (graph_.inputs[i] < 0) continue;
       const Shape& shape = graph_.value(graph_.inputs[i]).shape;
       for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        solve(shape[axis], inputs_[i].sizes()[axis]);
         TENDON_ASSIGN_OR_RETURN(const std::int64_t expected, size(shape[axis]));
         if (expected == inputs_[i].sizes()[axis]) continue;
         return Status(StatusCode::kInvalidArgument,
@@ -143,6 +144,28 @@ class Evaluation {
       }
     }
     return Status();
+  }
+
+  /// Finds the one unknown symbol of an expression that is linear in it, such as 2*s0 + 1.
+  void solve(const Size& expression, std::int64_t value) {
+    std::vector<SymbolRef> unknown;
+    expression.for_each_symbol([&](const SymbolRef& symbol) {
+      if (!symbols_.contains(symbol.get())) unknown.push_back(symbol);
+    });
+    if (unknown.size() != 1) return;
+    std::int64_t& trial = symbols_[unknown[0].get()];
+    trial = 0;
+    const auto at_zero = try_size(expression);
+    trial = 1;
+    const auto at_one = try_size(expression);
+    std::int64_t slope = 0, rise = 0;
+    if (!at_zero || !at_one || __builtin_sub_overflow(*at_one, *at_zero, &slope) ||
+        __builtin_sub_overflow(value, *at_zero, &rise) || slope == 0) {
+      symbols_.erase(unknown[0].get());
+      return;
+    }
+    // Where it does not divide, the comparison that follows fails.
+    trial = slope == -1 ? -rise : rise / slope;
   }
 
   const Tensor& operand(const Node& node, std::size_t i) const {

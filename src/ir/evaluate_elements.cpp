@@ -322,35 +322,36 @@ Status evaluate_scatter(NodeEvaluation& e, const Scatter& scatter) {
       current = combined(op, current, value);
       store_elements(dtype, &current, element(output, position), 1);
     };
-    TENDON_RETURN_IF_ERROR(for_strips(tendon::element_count(domain), [&](std::int64_t first, int count) {
-      TENDON_RETURN_IF_ERROR(program.run(first, count));
-      const bool* mask = scatter.mask == kNoExpr
-                             ? nullptr
-                             : static_cast<const bool*>(program.result(scatter.mask));
-      const T* values = static_cast<const T*>(program.result(scatter.value));
-      for (int i = 0; i < count; ++i) {
-        if (mask != nullptr && !mask[i]) continue;
-        std::int64_t position = 0;
-        for (std::size_t axis = 0; axis < scatter.positions.size(); ++axis) {
-          const auto index =
-              static_cast<const std::int64_t*>(program.result(scatter.positions[axis]))[i];
-          if (index < 0 || index >= output.sizes()[axis]) {
-            return Status(StatusCode::kInternal, "store at " + std::to_string(index) + " of axis " +
-                                                     std::to_string(axis) + " of " +
-                                                     output.view().to_string());
+    TENDON_RETURN_IF_ERROR(
+        for_strips(tendon::element_count(domain), [&](std::int64_t first, int count) {
+          TENDON_RETURN_IF_ERROR(program.run(first, count));
+          const bool* mask = scatter.mask == kNoExpr
+                                 ? nullptr
+                                 : static_cast<const bool*>(program.result(scatter.mask));
+          const T* values = static_cast<const T*>(program.result(scatter.value));
+          for (int i = 0; i < count; ++i) {
+            if (mask != nullptr && !mask[i]) continue;
+            std::int64_t position = 0;
+            for (std::size_t axis = 0; axis < scatter.positions.size(); ++axis) {
+              const auto index =
+                  static_cast<const std::int64_t*>(program.result(scatter.positions[axis]))[i];
+              if (index < 0 || index >= output.sizes()[axis]) {
+                return Status(StatusCode::kInternal, "store at " + std::to_string(index) +
+                                                         " of axis " + std::to_string(axis) +
+                                                         " of " + output.view().to_string());
+              }
+              position = position * output.sizes()[axis] + index;
+            }
+            if (!defers) {
+              update(position, scatter.op, values[i]);
+              continue;
+            }
+            const auto k = static_cast<std::size_t>(position);
+            increments[k] = scalar_binary<Op::kAdd, T>(increments[k], values[i]);
+            incremented[k] = true;
           }
-          position = position * output.sizes()[axis] + index;
-        }
-        if (!defers) {
-          update(position, scatter.op, values[i]);
-          continue;
-        }
-        const auto k = static_cast<std::size_t>(position);
-        increments[k] = scalar_binary<Op::kAdd, T>(increments[k], values[i]);
-        incremented[k] = true;
-      }
-      return Status();
-    }));
+          return Status();
+        }));
     for (std::size_t k = 0; k < increments.size(); ++k) {
       if (incremented[k]) update(static_cast<std::int64_t>(k), ScatterOp::kAdd, T(increments[k]));
     }

@@ -635,6 +635,15 @@ TEST_F(EvaluateTest, InputsMustFit) {
   EXPECT_EQ(uneven.status().message(), "axis 1 of input 0 has size 5, not 2*n = 6");
 }
 
+TEST_F(EvaluateTest, InputsMayGiveASymbolByAnExpression) {
+  const SymbolRef n = make_symbol("n", 1, 8, false);
+  const ValueId x = input(DType::kFloat32, {Size(2) * Size::symbol(n) + Size(1)});
+  returns({x, add(Map{pool.size(Size::symbol(n))}, {}, DType::kInt64, {})});
+  EXPECT_EQ(*run({*Tensor::allocate(DType::kFloat32, {7})})[1].as<std::int64_t>(), 3);
+  EXPECT_EQ(try_run({*Tensor::allocate(DType::kFloat32, {8})}).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
 TEST_F(EvaluateTest, ComplexTensorsAreReal) {
   const ValueId x = input(DType::kFloat32, {2, 2});
   returns({add(Map{element(x)}, {}, DType::kFloat32, {2, 2})});

@@ -27,6 +27,8 @@ using OpenSession = Result<std::unique_ptr<Session>> (*)(const Case&);
 
 /// Lowers the program and evaluates the tensor graph; outputs are row-major.
 Result<std::unique_ptr<Session>> open_oracle(const Case& test);
+/// The same after the passes, with constants folded.
+Result<std::unique_ptr<Session>> open_passes(const Case& test);
 /// The public API, on one CPU thread.
 Result<std::unique_ptr<Session>> open_cpu(const Case& test);
 

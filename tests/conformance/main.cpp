@@ -35,7 +35,9 @@ std::vector<Verdict> run_all(const std::vector<Case>& cases, const HeldBack& hel
                              const Options& options) {
   std::vector<Verdict> verdicts(cases.size());
   std::atomic<std::size_t> next = 0;
-  const bool is_oracle = options.engine == "oracle";
+  const OpenSession open_session = options.engine == "oracle"   ? open_oracle
+                                   : options.engine == "passes" ? open_passes
+                                                                : open_cpu;
   const auto work = [&] {
     for (std::size_t i = next++; i < cases.size(); i = next++) {
       const std::string* reason = held_back.reason(cases[i].name);
@@ -45,7 +47,7 @@ std::vector<Verdict> run_all(const std::vector<Case>& cases, const HeldBack& hel
       }
       if (options.announce) fmt::print(stderr, "{}\n", cases[i].name);
       const auto start = std::chrono::steady_clock::now();
-      verdicts[i] = run_case(cases[i], is_oracle ? open_oracle : open_cpu, !is_oracle);
+      verdicts[i] = run_case(cases[i], open_session, open_session == open_cpu);
       verdicts[i].seconds =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
@@ -74,6 +76,10 @@ void print_missing(const std::vector<Case>& cases, const std::vector<Verdict>& v
     if (verdicts[i].kind != Kind::kMissing) continue;
     std::istringstream lines(verdicts[i].detail);
     for (std::string line; std::getline(lines, line);) {
+      // Problems are indented, one a line, and name the operator first: "  aten.pad.default (1
+      // use".
+      if (!line.starts_with("  ")) continue;
+      line = line.substr(2, line.find(" (") - 2);
       auto& [count, first] = reasons[line];
       if (count++ == 0) first = cases[i].name;
     }
@@ -169,7 +175,7 @@ int main(int argc, char** argv) {
   CLI::App app("Runs programs with known results");
   app.add_option("--filter", options.filter, "only cases whose name matches (* and ?)");
   app.add_option("--engine", options.engine, "what runs them")
-      ->check(CLI::IsMember({"oracle", "cpu"}));
+      ->check(CLI::IsMember({"oracle", "passes", "cpu"}));
   app.add_option("--archive", options.archives, "operators, programs");
   app.add_option("--threads", options.threads, "cases at once; 0: one a processor");
   app.add_option("--slowest", options.slowest, "print the N slowest cases");

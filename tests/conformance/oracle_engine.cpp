@@ -3,6 +3,8 @@
 #include "base/status_macros.h"
 #include "engine.h"
 #include "ir/evaluate.h"
+#include "passes/pass.h"
+#include "passes/split_constants.h"
 
 namespace tendon::conformance {
 
@@ -54,10 +56,34 @@ class OracleSession final : public Session {
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> open_oracle(const Case& test) {
+namespace {
+
+Result<aten::LoweredProgram> lowered_program(const Case& test) {
   TENDON_ASSIGN_OR_RETURN(const archive::Program program,
                           archive::read_program(*test.program, test.program, test.name));
-  TENDON_ASSIGN_OR_RETURN(aten::LoweredProgram lowered, aten::lower(program));
+  return aten::lower(program);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> open_oracle(const Case& test) {
+  TENDON_ASSIGN_OR_RETURN(aten::LoweredProgram lowered, lowered_program(test));
+  return std::unique_ptr<Session>(std::make_unique<OracleSession>(std::move(lowered)));
+}
+
+Result<std::unique_ptr<Session>> open_passes(const Case& test) {
+  TENDON_ASSIGN_OR_RETURN(aten::LoweredProgram lowered, lowered_program(test));
+  TENDON_RETURN_IF_ERROR(passes::run_pipeline(lowered.graph));
+  constexpr std::int64_t kFoldedBytes = 1 << 30;
+  const passes::ConstantSplit split = passes::split_constants(
+      lowered.graph, static_cast<int>(lowered.constants.size()), kFoldedBytes);
+  std::vector<TensorView> constants;
+  for (const aten::OwnedTensor& constant : lowered.constants) {
+    constants.push_back(constant.tensor.view());
+  }
+  auto folded = ir::evaluate(split.constants, {}, constants);
+  if (!folded.ok()) return folded.status().with_context("constant part");
+  for (Tensor& tensor : folded->tensors) lowered.constants.push_back({"", std::move(tensor)});
   return std::unique_ptr<Session>(std::make_unique<OracleSession>(std::move(lowered)));
 }
 
