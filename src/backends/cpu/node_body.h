@@ -51,6 +51,9 @@ class NodeBody {
                                                      std::span<const ir::ValueId> stores = {});
 
   Status bind(const Bindings& bindings);
+  /// Walks the points with these axes outermost first, from the next bind on; row-major otherwise.
+  void set_order(std::vector<int> order) { order_ = std::move(order); }
+  DType root_dtype(std::size_t k) const { return program_.root_dtypes[k]; }
   std::int64_t extent(std::size_t axis) const { return extents_[axis]; }
   std::span<const std::int64_t> extents() const { return extents_; }
   std::int64_t points() const { return evaluator_->points(); }
