@@ -19,6 +19,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> archives = {"operators", "programs"};
+  std::vector<std::string> files;  // a program and its calls, instead of the archives
   std::string filter = "*";
   std::string engine = "oracle";
   int threads = 0;
@@ -130,7 +131,16 @@ int run(const Options& options) {
     return 2;
   }
   std::vector<Case> cases;
+  if (!options.files.empty()) {
+    auto test = case_of_files(options.files);
+    if (!test.ok()) {
+      fmt::print(stderr, "{}\n", test.status().to_string());
+      return 2;
+    }
+    cases.push_back(std::move(*test));
+  }
   for (const std::string& archive : options.archives) {
+    if (!options.files.empty()) break;
     auto some = read_cases(std::string(TENDON_CONFORMANCE_DATA "/") + archive + ".zip");
     if (!some.ok()) {
       fmt::print(stderr, "{}\n", some.status().to_string());
@@ -173,6 +183,7 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   tendon::conformance::Options options;
   CLI::App app("Runs programs with known results");
+  app.add_option("files", options.files, "PROGRAM.pt2 CALL.safetensors...: run this instead");
   app.add_option("--filter", options.filter, "only cases whose name matches (* and ?)");
   app.add_option("--engine", options.engine, "what runs them")
       ->check(CLI::IsMember({"oracle", "passes", "cpu"}));

@@ -1,8 +1,9 @@
 #include "suite.h"
 
-#include <algorithm>
+#include <filesystem>
 #include <fstream>
 
+#include "base/mapped_file.h"
 #include "base/status_macros.h"
 #include "minizip/unzip.h"
 #include "tensor/safetensors.h"
@@ -77,6 +78,23 @@ Result<std::vector<Case>> read_cases(const std::string& zip_path) {
     cases.push_back(std::move(test));
   }
   return cases;
+}
+
+Result<Case> case_of_files(const std::vector<std::string>& paths) {
+  Case test;
+  for (const std::string& path : paths) {
+    TENDON_ASSIGN_OR_RETURN(const std::shared_ptr<base::MappedFile> file,
+                            base::MappedFile::open(path));
+    const auto bytes =
+        std::make_shared<std::vector<std::byte>>(file->bytes().begin(), file->bytes().end());
+    if (test.program == nullptr) {
+      test.name = std::filesystem::path(path).stem().string();
+      test.program = bytes;
+    } else {
+      test.calls.push_back(bytes);
+    }
+  }
+  return test;
 }
 
 bool matches(const std::string& pattern, const std::string& text) {

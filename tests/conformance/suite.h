@@ -35,6 +35,9 @@ struct Case {
 /// NAME.0.safetensors, NAME.1.safetensors, ... Errors: NotFound, DataLoss.
 Result<std::vector<Case>> read_cases(const std::string& zip_path);
 
+/// One case from files: a program, and its calls in order. Errors: NotFound.
+Result<Case> case_of_files(const std::vector<std::string>& paths);
+
 /// Whether `text` matches a pattern of literal characters, '*' and '?'.
 bool matches(const std::string& pattern, const std::string& text);
 

@@ -82,6 +82,7 @@ Verdict run_calls(const Case& test, OpenSession open_session, bool check_strides
   for (std::size_t i = 0; i < test.calls.size(); ++i) {
     const auto call = test.call(i);
     if (!call.ok()) return failure(call.status());
+    if (call->expected.empty()) return {Verdict::Kind::kFailed, "the case holds no outputs"};
     const auto outputs = (*session)->run(call->inputs);
     if (!outputs.ok()) return failure(outputs.status());
     std::string what = compare_outputs(test, *outputs, *call, i, test.calls.size(), check_strides);
