@@ -219,7 +219,8 @@ double positive_zeta(double s, double q) {
     const double term = std::pow(start, -s);
     sum += term;
     start += 1;
-    if (start > 1 && term < sum * kEpsilon / 16) return sum;
+    // Also where both have underflowed to 0.
+    if (start > 1 && term <= sum * kEpsilon / 16) return sum;
   }
   const double power = std::pow(start, -s);
   sum += start * power / (s - 1) + power / 2;

@@ -85,7 +85,7 @@ struct WrapBFloat16 {
     const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
     const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fff)));
     const auto quiet = hn::Or(bits, hn::Set(du, 0x400000));
-    const auto nan = hn::RebindMask(du, hn::Ne(v, v));
+    const auto nan = hn::RebindMask(du, hn::Not(hn::Eq(v, v)));
     return hn::BitCast(d, hn::And(hn::IfThenElse(nan, quiet, rounded), hn::Set(du, 0xffff0000u)));
   }
 };

@@ -41,19 +41,20 @@ struct Equal {
 struct NotEqual {
   template <class D, class V>
   static HWY_INLINE hn::Mask<D> apply(D, V a, V b) {
-    return hn::Ne(a, b);
+    // hn::Ne is false for NaN.
+    return hn::Not(hn::Eq(a, b));
   }
 };
 struct IsNan {
   template <class D, class V>
   static HWY_INLINE hn::Mask<D> apply(D, V a) {
-    return hn::Ne(a, a);
+    return hn::Not(hn::Eq(a, a));
   }
 };
 struct NotZero {
   template <class D, class V>
   static HWY_INLINE hn::Mask<D> apply(D d, V a) {
-    return hn::Ne(a, hn::Zero(d));
+    return hn::Not(hn::Eq(a, hn::Zero(d)));
   }
 };
 

@@ -66,7 +66,7 @@ struct Contiguous {
       const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
       const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fff)));
       const auto quiet = hn::Or(bits, hn::Set(du, 0x400000));
-      const auto nan = hn::RebindMask(du, hn::Ne(v, v));
+      const auto nan = hn::RebindMask(du, hn::Not(hn::Eq(v, v)));
       const auto high = hn::ShiftRight<16>(hn::IfThenElse(nan, quiet, rounded));
       hn::StoreU(hn::TruncateTo(dm, high), dm, reinterpret_cast<std::uint16_t*>(out));
     } else {
