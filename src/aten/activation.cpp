@@ -177,6 +177,18 @@ OPERATOR(clamp_max, "clamp_max(Tensor self, Scalar max) -> Tensor") {
     return minimum(e[0], b.scalar(arguments.scalar("max"), e[0].dtype()));
   });
 }
+OPERATOR(clamp_min_tensor, "clamp_min.Tensor(Tensor self, Tensor min) -> Tensor") {
+  const Tensor &self = arguments.tensor("self"), &bound = arguments.tensor("min");
+  const DType result = result_type({self, bound});
+  return elementwise(b, {self, bound}, compute_type(result), result,
+                     [](const std::vector<Expr>& e) { return maximum(e[0], e[1]); });
+}
+OPERATOR(clamp_max_tensor, "clamp_max.Tensor(Tensor self, Tensor max) -> Tensor") {
+  const Tensor &self = arguments.tensor("self"), &bound = arguments.tensor("max");
+  const DType result = result_type({self, bound});
+  return elementwise(b, {self, bound}, compute_type(result), result,
+                     [](const std::vector<Expr>& e) { return minimum(e[0], e[1]); });
+}
 
 OPERATOR(dropout, "dropout(Tensor input, float p, bool train) -> Tensor",
          "feature_dropout(Tensor input, float p, bool train) -> Tensor",

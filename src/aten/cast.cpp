@@ -50,7 +50,7 @@ OPERATOR(
 }
 
 OPERATOR(clone, "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
-         "lift_fresh_copy(Tensor self) -> Tensor", "detach_copy(Tensor self) -> Tensor") {
+         "lift_fresh_copy(Tensor self) -> Tensor") {
   return arguments.tensor("self");
 }
 

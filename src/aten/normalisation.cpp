@@ -38,13 +38,25 @@ Tensor scaled(Builder& b, const Tensor& x, const std::optional<Tensor>& weight,
   });
 }
 
+/// The type in which saved statistics are given: the input's, or float32 where a half input meets
+/// float32 parameters.
+DType statistics_type(const Arguments& arguments) {
+  const DType input = arguments.tensor("input").dtype;
+  for (const char* name : {"weight", "bias"}) {
+    const auto parameter = arguments.optional_tensor(name);
+    if (is_half(input) && parameter && parameter->dtype == DType::kFloat32) return DType::kFloat32;
+  }
+  return input;
+}
+
 Outputs layer_norm(Builder& b, const Arguments& arguments) {
   const Tensor& x = arguments.tensor("input");
   const int count = static_cast<int>(arguments.sizes("normalized_shape").size());
   const Normalized normalized = normalize_last(b, x, count, arguments.real("eps"));
   const Tensor output = scaled(b, normalized.output, arguments.optional_tensor("weight"),
                                arguments.optional_tensor("bias"), x.dtype);
-  return {output, normalized.mean, normalized.inverse_deviation};
+  const DType kept = statistics_type(arguments);
+  return {output, cast(b, normalized.mean, kept), cast(b, normalized.inverse_deviation, kept)};
 }
 
 /// Groups of channels together with all spatial axes.
@@ -84,8 +96,13 @@ struct BatchNorm {
 BatchNorm batch_norm(Builder& b, const Arguments& arguments, bool training) {
   const Tensor& x = arguments.tensor("input");
   const double eps = arguments.real("eps"), momentum = arguments.real("momentum");
-  const auto running_mean = arguments.optional_tensor("running_mean");
-  const auto running_var = arguments.optional_tensor("running_var");
+  const auto running = [&](const char* name) {
+    for (const Arguments::Parameter& parameter : arguments.parameters) {
+      if (parameter.name == name) return arguments.optional_tensor(name);
+    }
+    return std::optional<Tensor>();
+  };
+  const auto running_mean = running("running_mean"), running_var = running("running_var");
   const DType compute = compute_type(x.dtype);
   BatchNorm result;
   Tensor variance;
@@ -138,9 +155,47 @@ BatchNorm batch_norm(Builder& b, const Arguments& arguments, bool training) {
   return result;
 }
 
-Outputs batch_norm_outputs(const BatchNorm& norm) {
-  Outputs outputs = {norm.output, norm.mean, norm.inverse_deviation};
+/// The batch's statistics are given only where they were taken.
+Outputs batch_norm_outputs(Builder& b, const Arguments& arguments, bool training) {
+  const BatchNorm norm = batch_norm(b, arguments, training);
+  const DType kept = statistics_type(arguments);
+  const auto saved = [&](const Tensor& statistic) {
+    return training ? cast(b, statistic, kept) : full(b, {0}, Scalar(0.0), kept);
+  };
+  Outputs outputs = {norm.output, saved(norm.mean), saved(norm.inverse_deviation)};
   outputs.writes = norm.writes;
+  return outputs;
+}
+
+/// Every sample's channels on their own; running statistics take the mean over the samples.
+Outputs instance_norm(Builder& b, const Arguments& arguments) {
+  const Tensor& x = arguments.tensor("input");
+  Outputs outputs = group_normalized(b, x, x.size(1), arguments.optional_tensor("weight"),
+                                     arguments.optional_tensor("bias"), arguments.real("eps"));
+  const double momentum = arguments.real("momentum");
+  const DType compute = compute_type(x.dtype);
+  std::vector<int> axes;
+  Size count = 1;
+  for (int axis = 2; axis < x.rank(); ++axis) {
+    axes.push_back(axis);
+    count = count * x.size(axis);
+  }
+  const auto [mean_of_each, variance_of_each] = mean_and_variance(b, x, axes, false);
+  const auto update = [&](const char* name, const Tensor& of_each, bool unbiased) {
+    const auto running = arguments.optional_tensor(name);
+    if (!running) return;
+    const Tensor batch = mean(b, of_each, {0}, false, compute);
+    outputs.writes.emplace_back(name, b.map(running->shape, [&](const Indices& i) {
+      Expr value = b.load(batch, i);
+      if (unbiased) {
+        value = value * cast(compute, b.size(count)) / cast(compute, b.size(count - 1));
+      }
+      return cast(running->dtype,
+                  cast(compute, b.load(*running, i)) * (1 - momentum) + value * momentum);
+    }));
+  };
+  update("running_mean", mean_of_each, false);
+  update("running_var", variance_of_each, true);
   return outputs;
 }
 
@@ -193,25 +248,39 @@ OPERATOR(
     "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
     "Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)") {
-  return batch_norm_outputs(batch_norm(b, arguments, arguments.boolean("training")));
+  return batch_norm_outputs(b, arguments, arguments.boolean("training"));
 }
 OPERATOR(
     batch_norm_no_training,
     "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor "
     "running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)") {
-  return batch_norm_outputs(batch_norm(b, arguments, false));
+  return batch_norm_outputs(b, arguments, false);
+}
+OPERATOR(batch_norm_no_stats,
+         "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool "
+         "training, float momentum, float eps) -> (Tensor, Tensor, Tensor)") {
+  return batch_norm_outputs(b, arguments, true);
+}
+OPERATOR(batch_norm_with_update,
+         "_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+         "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)") {
+  Outputs outputs = batch_norm_outputs(b, arguments, true);
+  outputs.push_back(full(b, {0}, Scalar(std::int64_t{0}), DType::kUInt8));
+  return outputs;
+}
+OPERATOR(batch_norm_no_update,
+         "_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
+         "Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)") {
+  Outputs outputs = batch_norm_outputs(b, arguments, false);
+  outputs.push_back(full(b, {0}, Scalar(std::int64_t{0}), DType::kUInt8));
+  return outputs;
 }
 OPERATOR(
     instance_norm,
     "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
     "running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor") {
-  if (!arguments.boolean("use_input_stats"))
-    return batch_norm_outputs(batch_norm(b, arguments, false));
-  if (arguments.has("running_mean") || arguments.has("running_var"))
-    throw Unsupported("running statistics that are updated");
-  const Tensor& x = arguments.tensor("input");
-  return group_normalized(b, x, x.size(1), arguments.optional_tensor("weight"),
-                          arguments.optional_tensor("bias"), arguments.real("eps"));
+  if (!arguments.boolean("use_input_stats")) return batch_norm_outputs(b, arguments, false);
+  return instance_norm(b, arguments);
 }
 
 }  // namespace tendon::aten

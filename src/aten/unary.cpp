@@ -174,7 +174,7 @@ OPERATOR(abs, "abs(Tensor self) -> Tensor", "absolute(Tensor self) -> Tensor") {
   if (self.dtype == DType::kBool || is_unsigned(self.dtype)) return self;
   return same(b, arguments, [](Expr x) { return unary(Op::kAbs, x); });
 }
-OPERATOR(sign, "sign(Tensor self) -> Tensor") {
+OPERATOR(sign, "sign(Tensor self) -> Tensor", "sgn(Tensor self) -> Tensor") {
   const Tensor& self = arguments.tensor("self");
   if (self.dtype == DType::kBool) return self;
   return same(b, arguments, [](Expr x) { return unary(Op::kSign, x); });
