@@ -6,6 +6,9 @@
 // a position meet again: 4 * (x // 4) + x % 4 is x.
 //
 // A size that divides is taken to be positive: where it is 0, no element exists.
+#include <algorithm>
+#include <iterator>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -27,16 +30,26 @@ struct SizeSplit {
 SizeSplit split(const Size& size, const Size& divisor) {
   if (auto exact = divide_exactly(size, divisor)) return {std::move(*exact), Size(0)};
   if (size.is_constant()) return {Size(0), size};
-  SizeSplit result;
-  const auto take = [&](const Size& part) {
-    if (auto exact = divide_exactly(part, divisor)) {
+  // Long division; the order of terms is graded, so that every step makes less of what is left.
+  constexpr int kMaxSteps = 64;
+  SizeSplit result{Size(0), Size(SizePolynomial::constant_part(size))};
+  Size left = SizePolynomial::without_constant(size);
+  const Size lead =
+      divisor.is_constant() ? divisor : SizePolynomial::collect({terms_of(divisor).front()}, 0);
+  for (int step = 0; step < kMaxSteps && !left.is_constant(); ++step) {
+    if (SizePolynomial::is_overflow(left)) return {Size(0), size};
+    const Size top = SizePolynomial::collect({terms_of(left).front()}, 0);
+    const auto exact = divide_exactly(top, lead);
+    const Size part = exact ? *exact * divisor : top;
+    if (exact) {
       result.quotient = result.quotient + *exact;
     } else {
-      result.rest = result.rest + part;
+      result.rest = result.rest + top;
     }
-  };
-  take(Size(SizePolynomial::constant_part(size)));
-  for (const SizeTerm& term : terms_of(size)) take(SizePolynomial::collect({term}, 0));
+    left = left - part;
+  }
+  result.rest = result.rest + left;
+  if (SizePolynomial::is_overflow(result.rest)) return {Size(0), size};
   return result;
 }
 
@@ -108,6 +121,31 @@ Affine reduced_by(const Affine& a, const Size& divisor, std::int64_t quotient) {
   return result;
 }
 
+SizeTerm common(const SizeTerm& a, const SizeTerm& b) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  const bool large = a.coefficient == kLeast || b.coefficient == kLeast;
+  SizeTerm result{large ? 1 : std::gcd(a.coefficient, b.coefficient), {}};
+  std::set_intersection(a.factors.begin(), a.factors.end(), b.factors.begin(), b.factors.end(),
+                        std::back_inserter(result.factors),
+                        [](const AtomRef& x, const AtomRef& y) { return compare(*x, *y) < 0; });
+  return result;
+}
+
+/// The largest single term that divides the size.
+SizeTerm content(const Size& size) {
+  const std::int64_t constant = SizePolynomial::constant_part(size);
+  const auto terms = terms_of(size);
+  if (terms.empty()) return {constant, {}};
+  SizeTerm result = terms[0];
+  for (const SizeTerm& term : terms.subspan(1)) result = common(result, term);
+  if (constant != 0) result = common(result, SizeTerm{constant, {}});
+  return result;
+}
+
+Size as_size(const SizeTerm& term) {
+  return term.factors.empty() ? Size(term.coefficient) : SizePolynomial::collect({term}, 0);
+}
+
 /// Finds g, a factor of the divisor, so that a == g * quotient + rest with rest in [0, g): then a
 /// // divisor == quotient // (divisor / g), and a % divisor == g * (quotient % (divisor/g)) + rest.
 struct CommonFactor {
@@ -131,12 +169,6 @@ std::optional<CommonFactor> common_factor(const ExprPool& pool, const Affine& a,
     }
     return std::nullopt;
   };
-  std::int64_t divisor_of_all = divisor.is_constant() ? divisor.constant() : 0;
-  for (const AffineTerm& term : a.terms) {
-    const std::int64_t number = term.coefficient.as_constant().value_or(1);
-    if (number == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
-    divisor_of_all = std::gcd(divisor_of_all, number);
-  }
   std::optional<CommonFactor> best;
   const auto consider = [&](const Size& factor) {
     auto found = attempt(factor);
@@ -145,15 +177,16 @@ std::optional<CommonFactor> common_factor(const ExprPool& pool, const Affine& a,
       best = std::move(found);
     }
   };
-  if (divisor_of_all > 1) consider(Size(divisor_of_all));
+  const SizeTerm of_divisor = content(divisor);
+  SizeTerm of_all = of_divisor;
   for (const AffineTerm& term : a.terms) {
-    const auto number = term.coefficient.as_constant();
-    if (number && divisor.is_constant()) {
-      consider(Size(std::gcd(*number, divisor.constant())));
-    } else {
-      consider(number && *number < 0 ? Size(-*number) : term.coefficient);
-    }
+    const Size& coefficient = term.coefficient;
+    consider(coefficient.bounds().lower < 0 ? Size(0) - coefficient : coefficient);
+    const SizeTerm of_term = content(coefficient);
+    consider(as_size(common(of_divisor, of_term)));
+    of_all = common(of_all, of_term);
   }
+  consider(as_size(of_all));
   return best;
 }
 
@@ -205,6 +238,18 @@ ExprId ExprRules::quotient(const Affine& a, const Size& divisor) {
           }
         }
       }
+    }
+  }
+  // (x + y // m) // n is (m*x + y) // (m*n).
+  for (const AffineTerm& term : a.terms) {
+    if (op(term.term) != Op::kFloorDivide || !(term.coefficient == Size(1))) continue;
+    const auto inner = as_size(pool_, argument(term.term, 1));
+    if (!inner || inner->bounds().lower < 1) continue;
+    const Affine rest = subtract(a, Affine{Size(0), {term}});
+    const Affine whole = add(scale(rest, *inner), pool_.affine(argument(term.term, 0)));
+    const Size together = *inner * divisor;
+    if (fits(pool_, whole) && !SizePolynomial::is_overflow(together)) {
+      return quotient(whole, together);
     }
   }
   if (auto common = common_factor(pool_, a, divisor)) {
@@ -327,6 +372,34 @@ void ExprRules::recombine(Affine& affine) {
       break;
     }
   }
+  recombine_digits(affine);
+}
+
+// With every y % m written as y - m * (y // m), quotients of one number meet and cancel.
+void ExprRules::recombine_digits(Affine& affine) {
+  const auto divisions = [&](const Affine& a) {
+    return std::count_if(a.terms.begin(), a.terms.end(), [&](const AffineTerm& term) {
+      return op(term.term) == Op::kRemainder || op(term.term) == Op::kFloorDivide;
+    });
+  };
+  if (divisions(affine) < 2) return;
+  Affine expanded{affine.constant, {}};
+  bool changed = false;
+  for (const AffineTerm& term : affine.terms) {
+    if (op(term.term) == Op::kRemainder) {
+      const auto modulus = as_size(pool_, argument(term.term, 1));
+      if (modulus && modulus->bounds().lower >= 1) {
+        const Affine y = pool_.affine(argument(term.term, 0));
+        const Affine high = scale(pool_.affine(quotient(y, *modulus)), *modulus);
+        expanded = add(expanded, scale(subtract(y, high), term.coefficient));
+        changed = true;
+        continue;
+      }
+    }
+    expanded = add(expanded, Affine{Size(0), {term}});
+  }
+  // Unless all are gone, digits say more.
+  if (changed && !overflowed(expanded) && divisions(expanded) == 0) affine = std::move(expanded);
 }
 
 }  // namespace tendon::ir

@@ -1,8 +1,11 @@
 // Random expressions and random chains of views mean the same before and after simplification.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <random>
+#include <unordered_map>
 
 #include "ir/expr.h"
 #include "ir/expr_fold.h"
@@ -60,23 +63,19 @@ class Evaluator {
   }
 
   std::int64_t evaluate(const ExprPool& pool, ExprId root) const {
-    std::vector<std::int64_t> values(static_cast<std::size_t>(root) + 1 + 100'000);
-    if (values.size() < static_cast<std::size_t>(pool.node_count())) {
-      values.resize(static_cast<std::size_t>(pool.node_count()));
-    }
+    std::unordered_map<ExprId, std::int64_t> values;
     for (ExprId id : pool.topological(root)) {
-      values[static_cast<std::size_t>(id)] = node_value(pool, id, values);
+      values[id] = node_value(pool, id, values);
     }
-    return values[static_cast<std::size_t>(root)];
+    return values[root];
   }
 
  private:
   std::int64_t node_value(const ExprPool& pool, ExprId id,
-                          const std::vector<std::int64_t>& values) const {
+                          std::unordered_map<ExprId, std::int64_t>& values) const {
     const ExprNode& node = pool.node(id);
     std::vector<std::int64_t> a;
-    for (ExprId argument : pool.arguments(id))
-      a.push_back(values[static_cast<std::size_t>(argument)]);
+    for (ExprId argument : pool.arguments(id)) a.push_back(values[argument]);
     switch (node.op) {
       case Op::kConstant:
         return node.payload;
@@ -356,6 +355,303 @@ TEST_P(RandomExpressions, KeepTheirValuesAndBounds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomExpressions, ::testing::Range(0, 8));
+
+// --- views ---------------------------------------------------------------------------------------
+
+/// A chain of views of one tensor, applied from the tensor outwards; read at a position of the last
+/// one, it gives positions in the tensor by plain arithmetic on numbers and by expressions.
+class RandomViews : public ::testing::TestWithParam<int> {
+ protected:
+  using Numbers = std::vector<std::int64_t>;
+  struct View {
+    std::string name;
+    Shape shape;
+    std::function<Numbers(const Numbers&)> numbers;
+    std::function<std::vector<ExprId>(const std::vector<ExprId>&)> expressions;
+  };
+
+  std::int64_t pick(std::int64_t count) {
+    return std::uniform_int_distribution<std::int64_t>(0, count - 1)(random_);
+  }
+  std::int64_t value(const Size& size) const { return Evaluator(symbols_, {}).size(size); }
+  Numbers values(const Shape& shape) const {
+    Numbers result;
+    for (const Size& size : shape) result.push_back(value(size));
+    return result;
+  }
+  ExprId number(const Size& size) { return pool_.size(size); }
+
+  View reshape(const Shape& from, const Shape& to) {
+    const auto numbers = [this, from, to](const Numbers& at) {
+      std::int64_t flat = 0;
+      for (std::size_t i = 0; i < to.size(); ++i) flat = flat * value(to[i]) + at[i];
+      Numbers result(from.size());
+      for (std::size_t i = from.size(); i-- > 0;) {
+        result[i] = flat % value(from[i]);
+        flat /= value(from[i]);
+      }
+      return result;
+    };
+    const auto expressions = [this, from, to](const std::vector<ExprId>& at) {
+      ExprId flat = number(0);
+      const Shape strides = contiguous_strides(to);
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        flat = pool_.binary(Op::kAdd, flat, pool_.binary(Op::kMultiply, at[i], number(strides[i])));
+      }
+      const Shape steps = contiguous_strides(from);
+      std::vector<ExprId> result;
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        const ExprId digit = pool_.binary(Op::kFloorDivide, flat, number(steps[i]));
+        result.push_back(pool_.binary(Op::kRemainder, digit, number(from[i])));
+      }
+      return result;
+    };
+    return {"reshape", to, numbers, expressions};
+  }
+
+  View split(const Shape& from) {
+    Shape to = from;
+    for (std::size_t tries = 0; tries < 8; ++tries) {
+      const auto axis = static_cast<std::size_t>(pick(static_cast<std::int64_t>(from.size())));
+      for (const Size& factor : factors_) {
+        const auto rest = divide_exactly(from[axis], factor);
+        if (!rest || *rest == Size(1) || pick(3) == 0) continue;
+        const bool first = pick(2) == 0;
+        to[axis] = first ? factor : *rest;
+        to.insert(to.begin() + static_cast<std::ptrdiff_t>(axis) + 1, first ? *rest : factor);
+        return reshape(from, to);
+      }
+    }
+    return reshape(from, to);
+  }
+
+  View merge(const Shape& from) {
+    Shape to = from;
+    if (from.size() > 1) {
+      const auto axis = static_cast<std::size_t>(pick(static_cast<std::int64_t>(from.size()) - 1));
+      to[axis] = to[axis] * to[axis + 1];
+      to.erase(to.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
+    }
+    return reshape(from, to);
+  }
+
+  View permute(const Shape& from) {
+    std::vector<std::size_t> order(from.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::shuffle(order.begin(), order.end(), random_);
+    Shape to;
+    for (std::size_t i : order) to.push_back(from[i]);
+    const auto apply = [order](const auto& at) {
+      auto result = at;
+      for (std::size_t i = 0; i < order.size(); ++i) result[order[i]] = at[i];
+      return result;
+    };
+    return {"permute", to, apply, apply};
+  }
+
+  /// position = start + step * i, with a smaller axis.
+  View slice(const Shape& from) {
+    const auto axis = static_cast<std::size_t>(pick(static_cast<std::int64_t>(from.size())));
+    Shape to = from;
+    Size start(0);
+    std::int64_t step = 1;
+    switch (pick(3)) {
+      case 0:  // backwards
+        start = from[axis] - Size(1);
+        step = -1;
+        break;
+      case 1:
+        if (!provably_less(Size(2), from[axis]).value_or(false)) break;
+        start = Size(1);
+        to[axis] = from[axis] - Size(1);
+        break;
+      default:
+        step = 2;
+        to[axis] = ceil_div(from[axis], Size(2));
+        break;
+    }
+    const auto numbers = [this, axis, start, step](Numbers at) {
+      at[axis] = value(start) + step * at[axis];
+      return at;
+    };
+    const auto expressions = [this, axis, start, step](std::vector<ExprId> at) {
+      at[axis] = pool_.binary(Op::kAdd, number(start),
+                              pool_.binary(Op::kMultiply, number(step), at[axis]));
+      return at;
+    };
+    return {"slice", to, numbers, expressions};
+  }
+
+  View expand(const Shape& from) {
+    const auto axis = static_cast<std::size_t>(pick(static_cast<std::int64_t>(from.size()) + 1));
+    Shape to = from;
+    to.insert(to.begin() + static_cast<std::ptrdiff_t>(axis), Size(3));
+    const auto apply = [axis](auto at) {
+      at.erase(at.begin() + static_cast<std::ptrdiff_t>(axis));
+      return at;
+    };
+    return {"expand", to, apply, apply};
+  }
+
+  View roll(const Shape& from) {
+    const auto axis = static_cast<std::size_t>(pick(static_cast<std::int64_t>(from.size())));
+    const Size size = from[axis];
+    const std::int64_t shift = 1 + pick(2);
+    const auto numbers = [this, axis, size, shift](Numbers at) {
+      const std::int64_t extent = value(size);
+      at[axis] = ((at[axis] - shift) % extent + extent) % extent;
+      return at;
+    };
+    const auto expressions = [this, axis, size, shift](std::vector<ExprId> at) {
+      at[axis] = pool_.binary(Op::kRemainder, pool_.binary(Op::kSubtract, at[axis], number(shift)),
+                              number(size));
+      return at;
+    };
+    return {"roll", from, numbers, expressions};
+  }
+
+  View any(const Shape& from) {
+    switch (pick(8)) {
+      case 0:
+      case 1:
+        return split(from);
+      case 2:
+      case 3:
+        return merge(from);
+      case 4:
+      case 5:
+        return permute(from);
+      case 6:
+        return pick(2) == 0 ? slice(from) : expand(from);
+      default:
+        return pick(3) == 0 ? roll(from) : slice(from);
+    }
+  }
+
+  void choose_tensor() {
+    symbols_.clear();
+    std::vector<Size> choices{Size(3), Size(4), Size(5), Size(6), Size(12)};
+    factors_ = {Size(2), Size(3), Size(4), Size(6)};
+    if (pick(2) == 0) {
+      for (int i = 0; i < 2; ++i) {
+        symbols_.push_back({std::make_shared<const Symbol>(
+                                Symbol{"s" + std::to_string(i), 3, kUnbounded, false, {}}),
+                            5});
+        const Size s = Size::symbol(symbols_.back().symbol);
+        factors_.push_back(s);
+        choices.push_back(s);
+        choices.push_back(s * Size(3));
+      }
+    }
+    shape_.clear();
+    for (int axis = 0; axis < 3; ++axis) {
+      shape_.push_back(
+          choices[static_cast<std::size_t>(pick(static_cast<std::int64_t>(choices.size())))]);
+    }
+  }
+
+  static std::int64_t element_count(const Numbers& extents) {
+    std::int64_t count = 1;
+    for (std::int64_t extent : extents) count *= extent;
+    return count;
+  }
+
+  static bool is_affine(const std::vector<Numbers>& points, const std::vector<Numbers>& results) {
+    // The value at 0 and one step along each axis decide the rest.
+    const std::size_t rank = points[0].size();
+    std::map<Numbers, Numbers> known;
+    for (std::size_t i = 0; i < points.size(); ++i) known[points[i]] = results[i];
+    const Numbers& base = results[0];
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      for (std::size_t k = 0; k < base.size(); ++k) {
+        std::int64_t expected = base[k];
+        for (std::size_t axis = 0; axis < rank; ++axis) {
+          Numbers unit(rank, 0);
+          unit[axis] = 1;
+          const auto step = known.find(unit);
+          if (step == known.end()) continue;
+          expected += points[i][axis] * (step->second[k] - base[k]);
+        }
+        if (expected != results[i][k]) return false;
+      }
+    }
+    return true;
+  }
+
+  std::mt19937_64 random_{static_cast<std::uint64_t>(GetParam())};
+  std::vector<SymbolValue> symbols_;
+  std::vector<Size> factors_;
+  Shape shape_;
+  ExprPool pool_;
+};
+
+TEST_P(RandomViews, KeepPositionsAndLoseDivisions) {
+  int affine_chains = 0;
+  for (int round = 0; round < 150; ++round) {
+    choose_tensor();
+    std::vector<View> views;
+    std::string names;
+    Shape shape = shape_;
+    const std::int64_t length = 2 + pick(5);
+    for (std::int64_t i = 0; i < length; ++i) {
+      views.push_back(any(shape));
+      shape = views.back().shape;
+      names += views.back().name + " " + to_string(shape) + "; ";
+    }
+    pool_.set_extents(shape);
+    std::vector<ExprId> positions;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      positions.push_back(pool_.index(static_cast<int>(axis)));
+    }
+    for (std::size_t i = views.size(); i-- > 0;) positions = views[i].expressions(positions);
+
+    std::string text;
+    for (ExprId id : positions) text += pool_.to_string(id) + ", ";
+    SCOPED_TRACE(to_string(shape_) + ": " + names + "\n" + text);
+
+    // Sizes that happen to be equal, or axes of two, can make any function linear.
+    bool affine = true;
+    const std::pair<std::int64_t, std::int64_t> kValues[] = {{5, 7}, {7, 4}};
+    for (const auto& [first, second] : kValues) {
+      if (!symbols_.empty()) {
+        symbols_[0].value = first;
+        symbols_[1].value = second;
+      }
+      std::vector<Numbers> points;
+      std::vector<Numbers> results;
+      const Numbers extents = values(shape);
+      if (element_count(extents) > 20'000) {
+        affine = false;
+        continue;
+      }
+      for_each_point(extents, [&](const Numbers& point) {
+        Numbers at = point;
+        for (std::size_t i = views.size(); i-- > 0;) at = views[i].numbers(at);
+        points.push_back(point);
+        results.push_back(at);
+      });
+      for (std::size_t i = 0; i < points.size(); i += 1 + points.size() / 200) {
+        const Evaluator at(symbols_, points[i]);
+        for (std::size_t k = 0; k < positions.size(); ++k) {
+          ASSERT_EQ(at.evaluate(pool_, positions[k]), results[i][k]);
+        }
+      }
+      affine =
+          affine && std::ranges::find(extents, 2) == extents.end() && is_affine(points, results);
+    }
+    if (!affine) continue;
+    ++affine_chains;
+    for (ExprId root : positions) {
+      for (ExprId id : pool_.topological(root)) {
+        ASSERT_NE(pool_.node(id).op, Op::kFloorDivide);
+        ASSERT_NE(pool_.node(id).op, Op::kRemainder);
+      }
+    }
+  }
+  EXPECT_GT(affine_chains, 5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomViews, ::testing::Range(0, 8));
 
 }  // namespace
 }  // namespace tendon::ir

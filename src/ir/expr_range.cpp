@@ -16,15 +16,17 @@ constexpr Wide kInfinite = ExprFacts::kInfinite;
 // are taken to keep the result inside int64 if they are no larger than this.
 constexpr Wide kSumLimit = static_cast<Wide>(1) << 60;
 constexpr Wide kProductLimit = static_cast<Wide>(1) << 40;
-
-Wide clamp(Wide value) { return std::clamp(value, -kInfinite, kInfinite); }
+constexpr Wide kTooLarge = static_cast<Wide>(1) << 100;
 
 Wide multiply(Wide a, Wide b) {
   if (a == 0 || b == 0) return 0;
   if (a >= kInfinite || a <= -kInfinite || b >= kInfinite || b <= -kInfinite) {
     return (a < 0) == (b < 0) ? kInfinite : -kInfinite;
   }
-  return clamp(a * b);
+  Wide product = 0;
+  // No type holds such a number; not infinity, which means a size without a bound.
+  if (__builtin_mul_overflow(a, b, &product)) return (a < 0) == (b < 0) ? kTooLarge : -kTooLarge;
+  return std::clamp(product, -kTooLarge, kTooLarge);
 }
 
 Wide floor_quotient(Wide a, Wide b) {  // b > 0

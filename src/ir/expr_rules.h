@@ -67,6 +67,7 @@ class ExprRules {
   ExprId remainder(const Affine& a, const Size& divisor);
   ExprId raw_division(Op op, const Affine& a, const Size& divisor);
   void recombine(Affine& affine);
+  void recombine_digits(Affine& affine);
 
   ExprPool& pool_;
 };

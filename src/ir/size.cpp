@@ -377,31 +377,6 @@ std::optional<Size> divide_exactly(const Size& a, const Size& b) {
   return std::nullopt;
 }
 
-// --- bounds --------------------------------------------------------------------------------------
-
-Bounds Size::bounds() const {
-  Bounds sum{value_, value_};
-  for (const SizeTerm& term : terms_of(*this)) {
-    Bounds product{1, 1};
-    for (std::size_t i = 0; i < term.factors.size();) {
-      // Powers of one atom together: a square is never negative.
-      std::size_t end = i + 1;
-      while (end < term.factors.size() && same_atom(term.factors[end], term.factors[i])) {
-        ++end;
-      }
-      Bounds power = term.factors[i]->bounds;
-      for (std::size_t k = i + 1; k < end; ++k) {
-        power = multiply_bounds(power, term.factors[i]->bounds);
-      }
-      if ((end - i) % 2 == 0) power.lower = std::max<std::int64_t>(power.lower, 0);
-      product = multiply_bounds(product, power);
-      i = end;
-    }
-    sum = add_bounds(sum, scale_bounds(product, term.coefficient));
-  }
-  return sum;
-}
-
 bool Size::depends_on_data() const {
   for (const SizeTerm& term : terms_of(*this)) {
     for (const AtomRef& factor : term.factors) {

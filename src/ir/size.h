@@ -89,7 +89,7 @@ class Size {
   friend bool operator==(const Size& a, const Size& b);
   std::size_t hash() const;
 
-  /// From the symbols' ranges, by interval arithmetic: contains every possible value.
+  /// From the symbols' ranges: contains every possible value.
   Bounds bounds() const;
   /// Nothing if a symbol is unknown, or an operation overflows or divides by zero.
   std::optional<std::int64_t> evaluate(const SymbolLookup& lookup) const;

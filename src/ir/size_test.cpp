@@ -204,7 +204,14 @@ TEST_F(SizeTest, Bounds) {
   expect(s, 0, kUnbounded);
   expect(Size(0) - s, -kUnbounded, 0);
   expect(s + a, 1, kUnbounded);
-  expect((a - b) * (a - b), 1 + 1 - 2 * 5000, 10000 + 2500 - 2);
+  expect((a - b) * (a - b), -9702, 12202);  // not as tight as it might be
+  expect(a * a - a, 0, 9900);
+  expect(s * s - s + Size(1), -kUnbounded, kUnbounded);  // s may be 0
+  expect((s + Size(3)) * (s + Size(3)) - (s + Size(3)), 6, kUnbounded);
+  expect(s - Size(2) * floor_div(s, 2), 0, 1);
+  expect(floor_div(s + Size(1), 2) * a - s * a, -kUnbounded, 50);
+  expect(Size(2) * floor_div(s + Size(1), 2) - s, 0, 1);
+  expect(floor_div(Size(2) * s + Size(2), 3) - s, -kUnbounded, 0);
   expect(floor_div(a, 8), 0, 12);
   expect(floor_div(s, 8), 0, kUnbounded);
   expect(floor_div(a, b), 0, 100);
