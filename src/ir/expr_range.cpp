@@ -47,8 +47,25 @@ Range from_bounds(const Bounds& bounds) {
           bounds.upper == kUnbounded ? kInfinite : static_cast<Wide>(bounds.upper)};
 }
 
+// Among numbers that fill int64, the end of an unbounded size is one of them: sums of the result
+// may wrap.
+Wide larger(Wide a, Wide b) {
+  const auto [low, high] = std::minmax(a, b);
+  if (high >= kInfinite && low < kInfinite && low > kSumLimit) {
+    return ExprFacts::type_range(DType::kInt64).upper;
+  }
+  return high;
+}
+Wide smaller(Wide a, Wide b) {
+  const auto [low, high] = std::minmax(a, b);
+  if (low <= -kInfinite && high > -kInfinite && high < -kSumLimit) {
+    return ExprFacts::type_range(DType::kInt64).lower;
+  }
+  return low;
+}
+
 Range hull(const Range& a, const Range& b) {
-  return {std::min(a.lower, b.lower), std::max(a.upper, b.upper)};
+  return {smaller(a.lower, b.lower), larger(a.upper, b.upper)};
 }
 
 Range sum(const Range& a, const Range& b) {
@@ -106,9 +123,9 @@ std::optional<Range> ExprFacts::combine(Op op, const Range& a, const Range& b) {
       if (!finite && !(within(a, kProductLimit) && within(b, kProductLimit))) return std::nullopt;
       return product(a, b);
     case Op::kMinimum:
-      return Range{std::min(a.lower, b.lower), std::min(a.upper, b.upper)};
+      return Range{smaller(a.lower, b.lower), std::min(a.upper, b.upper)};
     case Op::kMaximum:
-      return Range{std::max(a.lower, b.lower), std::max(a.upper, b.upper)};
+      return Range{std::max(a.lower, b.lower), larger(a.upper, b.upper)};
     case Op::kTruncDivide:
       if (a.lower < 0) return std::nullopt;
       [[fallthrough]];
