@@ -178,12 +178,12 @@ Arguments Lowering::bind(const archive::Graph& graph, const archive::Node& node,
 }
 
 void Lowering::define_output(const archive::Graph& graph, const archive::Argument& argument,
-                             const Output& output) {
+                             const Output& output, bool unlike_export) {
   if (const auto* named = std::get_if<archive::TensorArgument>(&argument)) {
     if (named->name.empty()) return;
     const auto* tensor = std::get_if<Tensor>(&output);
     if (tensor == nullptr) throw Unsupported("output '" + named->name + "' is not a tensor");
-    check_against_export(graph, named->name, *tensor, b);
+    if (!unlike_export) check_against_export(graph, named->name, *tensor, b);
     environment.define(named->name, *tensor);
   } else if (const auto* list = std::get_if<archive::TensorsArgument>(&argument)) {
     const auto* tensors = std::get_if<std::vector<Tensor>>(&output);
@@ -209,7 +209,7 @@ void Lowering::define_outputs(const archive::Graph& graph, const archive::Node& 
       if (names_in(node.outputs[i]).empty()) continue;
       throw Unsupported("output " + std::to_string(i) + " is not given");
     }
-    define_output(graph, node.outputs[i], outputs[i]);
+    define_output(graph, node.outputs[i], outputs[i], outputs.unlike_export);
   }
 }
 

@@ -10,7 +10,9 @@ struct Normalized {
 };
 
 /// (x - mean) / sqrt(variance + eps) over the last `count` axes.
-Normalized normalize_last(Builder& b, const Tensor& x, int count, double eps) {
+/// `kept` rounds the statistics to that type first, where PyTorch stores them before it uses them.
+Normalized normalize_last(Builder& b, const Tensor& x, int count, double eps,
+                          std::optional<DType> kept = std::nullopt) {
   const DType compute = compute_type(x.dtype);
   std::vector<int> axes;
   for (int axis = x.rank() - count; axis < x.rank(); ++axis) axes.push_back(axis);
@@ -20,6 +22,17 @@ Normalized normalize_last(Builder& b, const Tensor& x, int count, double eps) {
   result.inverse_deviation = b.map(variance.shape, [&, v = variance](const Indices& i) {
     return unary(Op::kRsqrt, b.load(v, i) + eps);
   });
+  if (kept) {
+    const auto rounded = [&](Expr e) { return cast(compute, cast(*kept, e)); };
+    Size elements = 1;
+    for (int axis : axes) elements = elements * x.size(axis);
+    result.mean = cast(b, cast(b, mean, *kept), compute);
+    result.inverse_deviation = b.map(variance.shape, [&, v = variance](const Indices& i) {
+      const Expr n = cast(compute, b.size(elements));
+      const Expr biased = rounded(rounded(b.load(v, i) * n) / rounded(n));
+      return rounded(unary(Op::kRsqrt, biased + eps));
+    });
+  }
   result.output = b.map(x.shape, [&](const Indices& i) {
     return (cast(compute, b.load(x, i)) - b.load_broadcast(result.mean, i)) *
            b.load_broadcast(result.inverse_deviation, i);
@@ -62,14 +75,14 @@ Outputs layer_norm(Builder& b, const Arguments& arguments) {
 /// Groups of channels together with all spatial axes.
 Tensor group_normalized(Builder& b, const Tensor& x, const Size& groups,
                         const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
-                        double eps) {
+                        double eps, std::optional<DType> kept = std::nullopt) {
   const auto per_group = ir::divide_exactly(x.size(1), groups);
   if (!per_group)
     throw InvalidProgram("Expected number of channels in input to be divisible by num_groups");
   Shape grouped = {x.size(0), groups, *per_group};
   grouped.insert(grouped.end(), x.shape.begin() + 2, x.shape.end());
   const Normalized normalized =
-      normalize_last(b, reshape(b, x, grouped), static_cast<int>(grouped.size()) - 2, eps);
+      normalize_last(b, reshape(b, x, grouped), static_cast<int>(grouped.size()) - 2, eps, kept);
   // Scale over the grouped axes: the rows of the norm stay together.
   const auto per_channel = [&](const std::optional<Tensor>& values) -> std::optional<Tensor> {
     if (!values) return std::nullopt;
@@ -114,6 +127,15 @@ BatchNorm batch_norm(Builder& b, const Arguments& arguments, bool training) {
       count = count * x.size(axis);
     }
     std::tie(result.mean, variance) = mean_and_variance(b, x, axes, false);
+    // The mean and the sum of squares are stored, and rounded, before they are used.
+    const DType kept = statistics_type(arguments);
+    const auto rounded = [&](Expr e) { return cast(compute, cast(kept, e)); };
+    result.mean = b.map(result.mean.shape,
+                        [&, m = result.mean](const Indices& i) { return rounded(b.load(m, i)); });
+    variance = b.map(variance.shape, [&, v = variance](const Indices& i) {
+      const Expr n = cast(compute, b.size(count));
+      return rounded(rounded(b.load(v, i) * n) / rounded(n));
+    });
     const auto updated = [&](const Tensor& running, const Tensor& batch, bool unbiased) {
       return b.map(running.shape, [&](const Indices& i) {
         Expr value = cast(compute, b.load(batch, i));
@@ -134,7 +156,8 @@ BatchNorm batch_norm(Builder& b, const Arguments& arguments, bool training) {
     variance = cast(b, *running_var, compute);
   }
   result.inverse_deviation = b.map(variance.shape, [&](const Indices& i) {
-    return unary(Op::kRsqrt, b.load(variance, i) + eps);
+    const Expr inverse = unary(Op::kRsqrt, b.load(variance, i) + eps);
+    return training ? cast(compute, cast(statistics_type(arguments), inverse)) : inverse;
   });
   // As x * scale + shift: the scale goes into a convolution before it.
   const auto weight = arguments.optional_tensor("weight"), bias = arguments.optional_tensor("bias");
@@ -171,7 +194,8 @@ Outputs batch_norm_outputs(Builder& b, const Arguments& arguments, bool training
 Outputs instance_norm(Builder& b, const Arguments& arguments) {
   const Tensor& x = arguments.tensor("input");
   Outputs outputs = group_normalized(b, x, x.size(1), arguments.optional_tensor("weight"),
-                                     arguments.optional_tensor("bias"), arguments.real("eps"));
+                                     arguments.optional_tensor("bias"), arguments.real("eps"),
+                                     statistics_type(arguments));
   const double momentum = arguments.real("momentum");
   const DType compute = compute_type(x.dtype);
   std::vector<int> axes;

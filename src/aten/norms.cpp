@@ -100,10 +100,12 @@ Outputs matrix_norm(Builder& b, const Arguments& arguments, double order) {
   throw Unsupported("matrix norms that need singular values");
 }
 
-Tensor difference(Builder& b, const Tensor& x, const Tensor& y, double eps) {
-  const DType result = result_type({x, y});
+/// x - y + eps: with a number to add, integers become floats.
+Tensor difference(Builder& b, const Tensor& x, const Tensor& y, std::optional<double> eps) {
+  const DType common = result_type({x, y});
+  const DType result = eps ? to_floating(common) : common;
   return elementwise(b, {x, y}, compute_type(result), result, [&](const std::vector<Expr>& e) {
-    return eps == 0 ? e[0] - e[1] : e[0] - e[1] + eps;
+    return eps ? e[0] - e[1] + *eps : e[0] - e[1];
   });
 }
 
@@ -190,7 +192,8 @@ OPERATOR(frobenius_norm,
                      arguments.boolean("keepdim"), self.component());
 }
 OPERATOR(dist, "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor") {
-  const Tensor gap = difference(b, arguments.tensor("self"), arguments.tensor("other"), 0);
+  const Tensor gap =
+      difference(b, arguments.tensor("self"), arguments.tensor("other"), std::nullopt);
   return vector_norm(b, gap, arguments.real("p"), all_axes(gap), false, gap.dtype);
 }
 OPERATOR(pairwise_distance,

@@ -94,6 +94,8 @@ struct Outputs : std::vector<Output> {
   std::vector<std::pair<std::string, Tensor>> writes;
   /// The result is the tensor argument of this name itself, not a copy (x.to(x.dtype)).
   std::string alias;
+  /// Export is known to record other types for this operator than it gives: do not compare.
+  bool unlike_export = false;
   static Outputs alias_of(std::string parameter) {
     Outputs outputs;
     outputs.alias = std::move(parameter);
