@@ -466,8 +466,11 @@ ir::SymbolRef Builder::fresh_symbol(const std::optional<Size>& expected, std::in
   const ir::SymbolRef exported = expected ? expected->as_symbol() : nullptr;
   if (exported != nullptr && exported->from_data) {
     symbol->name = exported->name;
-    symbol->lower = std::max(symbol->lower, exported->lower);
-    symbol->upper = std::min(symbol->upper, exported->upper);
+    // Where nothing else bounds the value, export's range does; the run checks that it holds.
+    if (upper == ir::kUnbounded) {
+      symbol->lower = std::max(symbol->lower, exported->lower);
+      symbol->upper = exported->upper;
+    }
     symbol->hint = exported->hint;
     replace_symbol(exported.get(), Size::symbol(symbol));
   }

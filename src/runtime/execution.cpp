@@ -105,6 +105,10 @@ Status Execution::prepare_key(std::span<const TensorView> inputs) {
 Status Execution::place_outputs() {
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     OutputSlot& slot = outputs_[i];
+    if (instance_->is_unbounded(static_cast<std::size_t>(slot.buffer))) {
+      output_addresses_[i] = nullptr;
+      continue;
+    }
     if (slot.bound == nullptr) {
       TENDON_ASSIGN_OR_RETURN(const std::int64_t bytes,
                               instance_->bound_bytes(slot.buffer, symbols_));
@@ -131,7 +135,7 @@ Status Execution::describe_outputs() {
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const OutputSlot& slot = outputs_[i];
     TensorView& view = views_[i];
-    view.data = output_addresses_[i];
+    view.data = instance_->address(slot.buffer);
     for (std::size_t axis = 0; axis < slot.shape.size(); ++axis) {
       TENDON_ASSIGN_OR_RETURN(view.sizes[axis], symbols_.evaluate(slot.shape[axis]));
       TENDON_ASSIGN_OR_RETURN(view.strides[axis], symbols_.evaluate(slot.strides[axis]));

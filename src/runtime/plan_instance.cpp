@@ -115,7 +115,7 @@ Status PlanInstance::layout_arena(const SymbolTable& symbols) {
     std::vector<std::size_t> buffers;
     for (std::size_t i = 0; i < plan_->buffers.size(); ++i) {
       const Buffer& buffer = plan_->buffers[i];
-      if (buffer.kind != Buffer::Kind::kArena) continue;
+      if (buffer.kind != Buffer::Kind::kArena || is_unbounded(i)) continue;
       TENDON_ASSIGN_OR_RETURN(const std::int64_t size,
                               bound_bytes(static_cast<schedule::BufferId>(i), symbols));
       lifetimes.push_back({size, buffer.first_step, buffer.last_step});
@@ -127,13 +127,49 @@ Status PlanInstance::layout_arena(const SymbolTable& symbols) {
   }
   TENDON_RETURN_IF_ERROR(arena_.reserve(bytes));
   for (std::size_t i = 0; i < plan_->buffers.size(); ++i) {
-    if (plan_->buffers[i].kind == Buffer::Kind::kArena) addresses_[i] = arena_.data() + offsets_[i];
+    if (plan_->buffers[i].kind == Buffer::Kind::kArena && !is_unbounded(i)) {
+      addresses_[i] = arena_.data() + offsets_[i];
+    }
+  }
+  return {};
+}
+
+bool PlanInstance::is_unbounded(std::size_t buffer) const {
+  return std::any_of(unbounded_.begin(), unbounded_.end(),
+                     [&](const Unbounded& entry) { return entry.buffer == buffer; });
+}
+
+Status PlanInstance::place_unbounded(int step, const SymbolTable& symbols) {
+  for (Unbounded& entry : unbounded_) {
+    const Buffer& buffer = plan_->buffers[entry.buffer];
+    if (buffer.first_step != step) continue;
+    std::int64_t bytes = static_cast<std::int64_t>(dtype_size(buffer.dtype));
+    for (const ir::Size& size : buffer.shape) {
+      TENDON_ASSIGN_OR_RETURN(const std::int64_t extent, symbols.evaluate(size));
+      if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(extent, 0), &bytes)) {
+        return Status(StatusCode::kResourceExhausted,
+                      "a value of shape " + ir::to_string(buffer.shape) + " is too large");
+      }
+    }
+    TENDON_RETURN_IF_ERROR(entry.memory.reserve(std::max<std::int64_t>(bytes, 1)));
+    addresses_[entry.buffer] = entry.memory.data();
   }
   return {};
 }
 
 Status PlanInstance::bind(SymbolTable& symbols) {
   if (bound_once_ && bound_version_ == symbols.version()) return {};
+  if (!bound_once_) {
+    for (std::size_t i = 0; i < plan_->buffers.size(); ++i) {
+      const Buffer& buffer = plan_->buffers[i];
+      const bool ours = buffer.kind == Buffer::Kind::kArena || buffer.kind == Buffer::Kind::kOutput;
+      const bool from_data =
+          std::any_of(buffer.shape.begin(), buffer.shape.end(), [&](const ir::Size& size) {
+            return size.depends_on_data() && !symbols.upper_bound(size);
+          });
+      if (ours && from_data) unbounded_.push_back({i, Reservation()});
+    }
+  }
   TENDON_RETURN_IF_ERROR(layout_arena(symbols));
   std::size_t scratch = 0;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
@@ -159,10 +195,18 @@ Status PlanInstance::run(const RunMemory& memory, SymbolTable& symbols, FirstErr
     const auto index = static_cast<std::size_t>(buffer.index);
     if (buffer.kind == Buffer::Kind::kInput) addresses_[i] = memory.inputs[index];
     if (buffer.kind == Buffer::Kind::kState) addresses_[i] = memory.states[index];
-    if (buffer.kind == Buffer::Kind::kOutput) addresses_[i] = memory.outputs[index];
+    // Null: nobody has memory for an output without a bound; it gets some when its size is known.
+    if (buffer.kind == Buffer::Kind::kOutput && memory.outputs[index] != nullptr) {
+      addresses_[i] = memory.outputs[index];
+    }
   }
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const base::ScopedSpan span(trace, "step", names_[i]);
+    if (!unbounded_.empty()) {
+      if (Status status = place_unbounded(static_cast<int>(i), symbols); !status.ok()) {
+        return status.with_context(names_[i]);
+      }
+    }
     if (depends_on_data_[i]) {
       if (Status status = steps_[i]->bind(symbols); !status.ok()) {
         return status.with_context(names_[i]);

@@ -36,6 +36,8 @@ class PlanInstance {
              base::TraceSink* trace = nullptr);
 
   const schedule::Plan& plan() const { return *plan_; }
+  /// A buffer whose size only data decides, without a bound: its memory is made during the run.
+  bool is_unbounded(std::size_t buffer) const;
   std::int64_t arena_bytes() const { return arena_.bytes(); }
   /// Bytes of the value behind graph output `index` of the plan's graph, at its bound for the bound
   /// sizes.
@@ -48,6 +50,8 @@ class PlanInstance {
  private:
   PlanInstance(std::shared_ptr<const schedule::Plan> plan) : plan_(std::move(plan)) {}
   Status layout_arena(const SymbolTable& symbols);
+  /// Memory for buffers without an upper bound, when the step that writes them is about to run.
+  Status place_unbounded(int step, const SymbolTable& symbols);
 
   std::shared_ptr<const schedule::Plan> plan_;
   std::vector<std::unique_ptr<backends::Step>> steps_;
@@ -55,6 +59,11 @@ class PlanInstance {
   std::vector<std::string> names_;
   std::vector<std::int64_t> offsets_;  // by buffer
   std::vector<std::byte*> addresses_;  // by buffer
+  struct Unbounded {
+    std::size_t buffer = 0;
+    Reservation memory;
+  };
+  std::vector<Unbounded> unbounded_;
   Reservation arena_, scratch_;
   std::int64_t bound_version_ = -1;
   bool bound_once_ = false;

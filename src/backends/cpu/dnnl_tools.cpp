@@ -69,9 +69,10 @@ Status DnnlPrimitive::execute(std::byte* scratch) {
 Result<std::shared_ptr<void>> packed_constant(SharedState& shared, const std::string& name,
                                               const dnnl::memory::desc& from, const void* data,
                                               const dnnl::memory::desc& to) {
-  // The descriptor's bytes are its identity.
-  const std::string key =
-      name + std::string(reinterpret_cast<const char*>(&to.data), sizeof(to.data));
+  // The descriptors' bytes are their identity; one weight may be seen through several views.
+  std::string key = name;
+  key.append(reinterpret_cast<const char*>(&from.data), sizeof(from.data));
+  key.append(reinterpret_cast<const char*>(&to.data), sizeof(to.data));
   return shared.packed(key, [&]() -> Result<std::shared_ptr<void>> {
     std::shared_ptr<void> memory(std::aligned_alloc(64, (to.get_size() + 63) / 64 * 64), std::free);
     if (memory == nullptr)
