@@ -367,6 +367,42 @@ TEST_F(ExprTest, NestedDivisions) {
   EXPECT_EQ(divide(divide(x, number(3)), number(4)), divide(x, number(12)));
 }
 
+TEST_F(ExprTest, SymbolicViews) {
+  const Size s0 = symbol("s0");
+  const Size s1 = symbol("s1", 2);
+  // Every second element, then the row it is in: 2 * i stays below the axis.
+  extents({ceil_div(s0, Size(2)), s1 - Size(1)});
+  const ExprId every_second = multiply(index(0), number(2));
+  EXPECT_EQ(remainder(every_second, pool.size(s0)), every_second);
+  EXPECT_EQ(pool.check_index(every_second, {s0}), every_second);
+  // Row-major over [.., s1 - 1], where the sign of a stride takes thought: s1*s1 - s1.
+  const ExprId row = multiply(index(0), pool.size(s1 * s1 - s1));
+  EXPECT_EQ(divide(add(row, index(1)), pool.size(s1 * s1 - s1)), index(0));
+  // Backwards, from the end of a merged axis.
+  extents({Size(12), s1});
+  const ExprId flat = add(multiply(subtract(number(11), index(0)), pool.size(s1)), index(1));
+  EXPECT_EQ(divide(flat, pool.size(Size(2) * s1)),
+            divide(subtract(number(11), index(0)), number(2)));
+  // A merged axis split at another place.
+  extents({Size(3), Size(4)});
+  const ExprId four = add(multiply(index(0), number(4)), index(1));
+  const ExprId low = remainder(four, number(2));
+  const ExprId middle = remainder(divide(four, number(2)), number(3));
+  const ExprId high = divide(four, number(6));
+  EXPECT_EQ(add(add(low, multiply(middle, number(2))), multiply(high, number(6))), four);
+}
+
+TEST_F(ExprTest, HugeNumbersDoNotMeetSizes) {
+  // The sum wraps; as a Size it would have no value.
+  const Size s0 = symbol("s0");
+  const ExprId huge = number(std::numeric_limits<std::int64_t>::max());
+  const ExprId sum = add(pool.size(s0), huge);
+  EXPECT_EQ(pool.node(sum).op, Op::kAdd);
+  EXPECT_EQ(pool.node(multiply(pool.size(s0), huge)).op, Op::kMultiply);
+  EXPECT_EQ(text(sum), "s0 + 9223372036854775807");
+  EXPECT_EQ(pool.node(divide(huge, pool.size(s0))).op, Op::kFloorDivide);
+}
+
 TEST_F(ExprTest, BoundsFollowExtents) {
   const auto bounds = [&](ExprId id) {
     const Bounds b = pool.bounds(id);
