@@ -2,6 +2,7 @@
 
 #include "base/parallel.h"
 #include "base/status_macros.h"
+#include "ir/element_kernels.h"
 
 namespace tendon::backends::cpu {
 
@@ -107,20 +108,32 @@ Result<std::unique_ptr<Epilogue>> Epilogue::make(const schedule::Plan& plan, con
                           NodeBody::make(plan, plan.graph->value(node.outputs[0]).shape,
                                          std::span(&expression, 1), node.outputs));
   epilogue->body_->set_order(std::move(order));
+  for (ir::ExprId id : plan.graph->pool.topological(expression)) {
+    const ir::ExprNode& expr = plan.graph->pool.node(id);
+    if (expr.op == ir::Op::kAccumulator) epilogue->accumulator_ = expr.dtype;
+  }
   epilogue->workspaces_.resize(static_cast<std::size_t>(threads));
   return epilogue;
 }
 
 Status Epilogue::bind(const Bindings& bindings) { return body_->bind(bindings); }
 
+namespace {
+constexpr std::size_t kNarrowedBytes = kMaxTileElements * sizeof(std::int64_t);
+}
+
 std::size_t Epilogue::scratch_bytes() const {
-  return static_cast<std::size_t>(threads_) * body_->workspace_bytes();
+  return static_cast<std::size_t>(threads_) * (body_->workspace_bytes() + kNarrowedBytes);
 }
 
 void Epilogue::run(const Frame& frame, std::byte* scratch, const std::byte* product,
                    DType product_type) {
   checks_.reset();
   const TileEvaluator& evaluator = body_->evaluator();
+  const bool narrows = accumulator_ && *accumulator_ != product_type;
+  const ir::ElementKernel narrow = narrows ? ir::cast_kernel(product_type, *accumulator_) : nullptr;
+  std::byte* narrowed_tiles =
+      scratch + static_cast<std::size_t>(threads_) * body_->workspace_bytes();
   constexpr std::int64_t kGrain = 8192;
   base::parallel_for(
       body_->points(), kGrain, threads_, [&](int worker, std::int64_t begin, std::int64_t end) {
@@ -132,6 +145,12 @@ void Epilogue::run(const Frame& frame, std::byte* scratch, const std::byte* prod
           const std::int64_t count = evaluator.tile_count(begin, end);
           workspace.accumulator =
               product + begin * static_cast<std::int64_t>(dtype_size(product_type));
+          if (narrows) {
+            std::byte* narrowed =
+                narrowed_tiles + static_cast<std::size_t>(worker) * kNarrowedBytes;
+            narrow(narrowed, workspace.accumulator, nullptr, static_cast<int>(count));
+            workspace.accumulator = narrowed;
+          }
           evaluator.evaluate(workspace, begin, count);
           evaluator.store(workspace, 0, evaluator.root(workspace, 0), body_->root_dtype(0), begin,
                           count);

@@ -40,6 +40,8 @@ class Epilogue {
   std::vector<TileWorkspace> workspaces_;
   CheckState checks_;
   int threads_ = 1;
+  /// How the expression reads the product; integers are summed wider than that.
+  std::optional<DType> accumulator_;
 };
 
 }  // namespace tendon::backends::cpu
