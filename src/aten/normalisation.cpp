@@ -9,6 +9,16 @@ struct Normalized {
   Tensor output, mean, inverse_deviation;
 };
 
+/// The variance as PyTorch's batch norms use it: bfloat16 rounds the sum of squares and the
+/// quotient, float16 neither.
+Expr kept_variance(Builder& b, Expr variance, const Size& count, DType kept) {
+  if (kept != DType::kBFloat16) return variance;
+  const DType compute = variance.dtype();
+  const auto rounded = [&](Expr e) { return cast(compute, cast(kept, e)); };
+  const Expr n = cast(compute, b.size(count));
+  return rounded(rounded(variance * n) / rounded(n));
+}
+
 /// (x - mean) / sqrt(variance + eps) over the last `count` axes.
 /// `kept` rounds the statistics to that type first, where PyTorch stores them before it uses them.
 Normalized normalize_last(Builder& b, const Tensor& x, int count, double eps,
@@ -28,8 +38,7 @@ Normalized normalize_last(Builder& b, const Tensor& x, int count, double eps,
     for (int axis : axes) elements = elements * x.size(axis);
     result.mean = cast(b, cast(b, mean, *kept), compute);
     result.inverse_deviation = b.map(variance.shape, [&, v = variance](const Indices& i) {
-      const Expr n = cast(compute, b.size(elements));
-      const Expr biased = rounded(rounded(b.load(v, i) * n) / rounded(n));
+      const Expr biased = kept_variance(b, b.load(v, i), elements, *kept);
       return rounded(unary(Op::kRsqrt, biased + eps));
     });
   }
@@ -133,8 +142,7 @@ BatchNorm batch_norm(Builder& b, const Arguments& arguments, bool training) {
     result.mean = b.map(result.mean.shape,
                         [&, m = result.mean](const Indices& i) { return rounded(b.load(m, i)); });
     variance = b.map(variance.shape, [&, v = variance](const Indices& i) {
-      const Expr n = cast(compute, b.size(count));
-      return rounded(rounded(b.load(v, i) * n) / rounded(n));
+      return kept_variance(b, b.load(v, i), count, kept);
     });
     const auto updated = [&](const Tensor& running, const Tensor& batch, bool unbiased) {
       return b.map(running.shape, [&](const Indices& i) {
