@@ -83,16 +83,17 @@ Outputs trapezoid(Builder& b, const Arguments& arguments) {
 Outputs cumulative_trapezoid(Builder& b, const Arguments& arguments) {
   const Tensor& y = arguments.tensor("y");
   const int axis = wrap_axis(arguments.integer("dim"), y.rank());
-  Tensor areas = neighbours(b, y, axis);
+  const auto summed = [&](const Tensor& areas) {
+    const DType type = sum_type(areas.dtype), compute = compute_type(type);
+    const auto sums = b.scan(ir::ScanOp::kSum, axis, areas.shape,
+                             [&](const Indices& i) { return cast(compute, b.load(areas, i)); });
+    return cast(b, sums[0], type);
+  };
   if (const auto* x = std::get_if<Tensor>(&arguments.parameters[1].value)) {
-    areas = product_of(b, scaled(b, spacing_along(b, *x, y, axis), 0.5), areas);
-  } else {
-    areas = scaled(b, areas, arguments.real("dx") / 2);
+    const Tensor areas = product_of(b, spacing_along(b, *x, y, axis), neighbours(b, y, axis));
+    return scaled(b, summed(areas), 0.5);
   }
-  const DType compute = compute_type(areas.dtype);
-  const auto sums = b.scan(ir::ScanOp::kSum, axis, areas.shape,
-                           [&](const Indices& i) { return cast(compute, b.load(areas, i)); });
-  return cast(b, sums[0], areas.dtype);
+  return summed(scaled(b, neighbours(b, y, axis), arguments.real("dx") / 2));
 }
 
 // ---- Gradients.

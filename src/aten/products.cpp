@@ -57,19 +57,20 @@ Tensor contract(Builder& b, const Tensor& x, const Tensor& y, const std::vector<
   return reshape(b, matmul(b, left, right), shape);
 }
 
-/// beta * self + alpha * product; self does not matter where beta is 0, NaN or not.
+/// beta * self + alpha * product (see wide_matmul), of self's dtype; self does not matter where
+/// beta is 0, NaN or not.
 Tensor plus_product(Builder& b, const Tensor& self, const Tensor& product, const Scalar& beta,
                     const Scalar& alpha) {
   if (product.complex()) throw Unsupported("complex numbers");
-  const DType compute = compute_type(product.dtype);
+  const DType compute = compute_type(product.dtype), result = self.dtype;
   const auto scaled = [&](Expr x, const Scalar& factor) {
     return is_number(factor, 1) ? x : x * b.scalar(factor, compute);
   };
   if (is_number(beta, 0)) {
-    return elementwise(b, {product}, compute, product.dtype,
+    return elementwise(b, {product}, compute, result,
                        [&](const std::vector<Expr>& e) { return scaled(e[0], alpha); });
   }
-  return elementwise(b, {product, self}, compute, product.dtype, [&](const std::vector<Expr>& e) {
+  return elementwise(b, {product, self}, compute, result, [&](const std::vector<Expr>& e) {
     return scaled(e[1], beta) + scaled(e[0], alpha);
   });
 }
@@ -173,7 +174,7 @@ OPERATOR(
     // PyTorch works in the half types themselves: every step rounds.
     const auto rounded = [&](Expr e) { return cast(compute, cast(result, e)); };
     const auto scaled = [&](Expr e, const Scalar& factor) {
-      return is_number(factor, 1) ? e : rounded(b.scalar(factor, compute) * e);
+      return is_number(factor, 1) ? e : rounded(rounded(b.scalar(factor, compute)) * e);
     };
     const Expr product = rounded(scaled(x, alpha) * y);
     return cast(result, is_number(beta, 0) ? product : scaled(own, beta) + product);
@@ -188,9 +189,9 @@ OPERATOR(addbmm,
     // PyTorch adds product after product to a half tensor: each sum rounds.
     Tensor total = arguments.tensor("self");
     for (std::int64_t i = 0; i < *batches; ++i) {
-      total = plus_product(b, total, matmul(b, select(b, first, 0, i), select(b, second, 0, i)),
-                           i == 0 ? arguments.scalar("beta") : Scalar(std::int64_t{1}),
-                           arguments.scalar("alpha"));
+      total = plus_product(
+          b, total, wide_matmul(b, select(b, first, 0, i), select(b, second, 0, i)),
+          i == 0 ? arguments.scalar("beta") : Scalar(std::int64_t{1}), arguments.scalar("alpha"));
     }
     return total;
   }
@@ -252,17 +253,19 @@ OPERATOR(matrix_power, "matrix_power(Tensor self, int n) -> Tensor",
 OPERATOR(
     addmm,
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor") {
-  return plus_product(b, arguments, matmul(b, arguments.tensor("mat1"), arguments.tensor("mat2")));
+  return plus_product(b, arguments,
+                      wide_matmul(b, arguments.tensor("mat1"), arguments.tensor("mat2")));
 }
 OPERATOR(baddbmm,
          "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
          "Tensor") {
   return plus_product(b, arguments,
-                      matmul(b, arguments.tensor("batch1"), arguments.tensor("batch2")));
+                      wide_matmul(b, arguments.tensor("batch1"), arguments.tensor("batch2")));
 }
 OPERATOR(addmv,
          "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor") {
-  return plus_product(b, arguments, matmul(b, arguments.tensor("mat"), arguments.tensor("vec")));
+  return plus_product(b, arguments,
+                      wide_matmul(b, arguments.tensor("mat"), arguments.tensor("vec")));
 }
 
 }  // namespace tendon::aten

@@ -106,6 +106,9 @@ Tensor log_softmax(Builder& b, const Tensor& x, int axis, DType dtype);
 
 // ---- Products (product.cpp). PyTorch's matmul on any ranks, complex too.
 Tensor matmul(Builder& b, const Tensor& x, const Tensor& y);
+/// The same, but products of half types stay float32, as they were accumulated: for what is added
+/// to them before they are rounded.
+Tensor wide_matmul(Builder& b, const Tensor& x, const Tensor& y);
 /// x [..., k] by weight [n, k], plus bias [n].
 Tensor linear(Builder& b, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias);
 
