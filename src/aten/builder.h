@@ -220,6 +220,8 @@ class Builder {
   Size item(const Tensor& tensor, const std::optional<Size>& expected);
   /// Fails the run where the condition is false; nothing is added if it is provably true.
   void assert_size(const Size& condition, const std::string& message);
+  /// Drops later assertions of this condition: for what export asserts and is wrong about.
+  void disbelieve(const Size& condition) { disbelieved_.push_back(condition); }
   void assert_tensor(const Tensor& condition, const std::string& message);
   /// Any primitive, for lowerings with sub-graphs. Outputs are real tensors.
   std::vector<Tensor> add(ir::Primitive primitive, const std::vector<Tensor>& inputs,
@@ -258,6 +260,7 @@ class Builder {
                              std::int64_t upper);
 
   ir::Graph& graph_;
+  std::vector<Size> disbelieved_;
   std::int32_t origin_ = -1;
   std::int64_t random_streams_ = 0;
   int fresh_symbols_ = 0;

@@ -28,8 +28,12 @@ DType coarsest_type(const Case& test, DType dtype) {
 
 /// Empty: as expected.
 std::string difference(const Case& test, const Tensor& got, const tools::ExpectedOutput& expected,
-                       bool check_strides) {
+                       Strictness strictness) {
   const DType dtype = expected.values.dtype();
+  if (!strictness.values) {
+    const bool alike = got.dtype() == dtype && got.sizes() == expected.values.sizes();
+    return alike ? "" : got.view().to_string() + ", expected " + expected.values.view().to_string();
+  }
   const TensorView wanted = expected.values.view();
   auto comparison = tensor::compare(got.view(), wanted, tensor::default_tolerance(dtype));
   if (comparison.ok() && !comparison->ok() && is_floating(dtype)) {
@@ -42,7 +46,7 @@ std::string difference(const Case& test, const Tensor& got, const tools::Expecte
            " elements differ, first at " + tools::strides_text(*comparison->first_mismatch) +
            ": got " + comparison->got + ", expected " + comparison->expected;
   }
-  if (check_strides && expected.strides &&
+  if (strictness.strides && expected.strides &&
       !tools::strides_agree(got.sizes(), got.strides(), *expected.strides)) {
     return "strides " + tools::strides_text(got.strides()) + ", expected " +
            tools::strides_text(*expected.strides);
@@ -52,7 +56,7 @@ std::string difference(const Case& test, const Tensor& got, const tools::Expecte
 
 /// Empty: all outputs are as expected.
 std::string compare_outputs(const Case& test, const std::vector<Output>& outputs, const Call& call,
-                            std::size_t number, std::size_t calls, bool check_strides) {
+                            std::size_t number, std::size_t calls, Strictness strictness) {
   auto left = call.expected;
   for (const Output& output : outputs) {
     const auto expected = left.find(output.position);
@@ -61,7 +65,7 @@ std::string compare_outputs(const Case& test, const std::vector<Output>& outputs
       if (output.tensor.sizes().empty()) continue;
       return label(number, calls, output.position) + ": not expected";
     }
-    if (const std::string what = difference(test, output.tensor, expected->second, check_strides);
+    if (const std::string what = difference(test, output.tensor, expected->second, strictness);
         !what.empty()) {
       return label(number, calls, output.position) + ": " + what;
     }
@@ -76,7 +80,7 @@ Verdict failure(const Status& status) {
           status.to_string()};
 }
 
-Verdict run_calls(const Case& test, OpenSession open_session, bool check_strides) {
+Verdict run_calls(const Case& test, OpenSession open_session, Strictness strictness) {
   auto session = open_session(test);
   if (!session.ok()) return failure(session.status());
   for (std::size_t i = 0; i < test.calls.size(); ++i) {
@@ -85,7 +89,7 @@ Verdict run_calls(const Case& test, OpenSession open_session, bool check_strides
     if (call->expected.empty()) return {Verdict::Kind::kFailed, "the case holds no outputs"};
     const auto outputs = (*session)->run(call->inputs);
     if (!outputs.ok()) return failure(outputs.status());
-    std::string what = compare_outputs(test, *outputs, *call, i, test.calls.size(), check_strides);
+    std::string what = compare_outputs(test, *outputs, *call, i, test.calls.size(), strictness);
     if (!what.empty()) return {Verdict::Kind::kFailed, std::move(what)};
   }
   return {};
@@ -93,9 +97,9 @@ Verdict run_calls(const Case& test, OpenSession open_session, bool check_strides
 
 }  // namespace
 
-Verdict run_case(const Case& test, OpenSession open_session, bool check_strides) {
+Verdict run_case(const Case& test, OpenSession open_session, Strictness strictness) {
   try {
-    return run_calls(test, open_session, check_strides);
+    return run_calls(test, open_session, strictness);
   } catch (const std::exception& exception) {
     return {Verdict::Kind::kFailed, std::string("exception: ") + exception.what()};
   }

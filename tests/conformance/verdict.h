@@ -14,8 +14,14 @@ struct Verdict {
   double seconds = 0;
 };
 
+/// What to compare besides types and sizes.
+struct Strictness {
+  bool values = true;
+  bool strides = false;
+};
+
 /// Opens the case's program and makes its calls in order. kMissing: the program needs something
 /// that is not implemented.
-Verdict run_case(const Case& test, OpenSession open_session, bool check_strides);
+Verdict run_case(const Case& test, OpenSession open_session, Strictness strictness);
 
 }  // namespace tendon::conformance
