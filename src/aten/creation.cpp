@@ -159,23 +159,6 @@ OPERATOR(arange_step,
   return arange(b, arguments.scalar("start"), arguments.scalar("end"), arguments.scalar("step"),
                 arguments.dtype("dtype"));
 }
-OPERATOR(linspace,
-         "linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? "
-         "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor") {
-  const DType result = dtype_or(arguments, DType::kFloat32);
-  const std::int64_t steps = arguments.integer("steps");
-  const DType compute = is_floating(result) ? compute_type(result) : DType::kFloat32;
-  // PyTorch counts from both ends, so that each is met exactly.
-  return b.map({Size(steps)}, [&](const Indices& i) {
-    const Expr start = b.scalar(arguments.scalar("start"), compute),
-               end = b.scalar(arguments.scalar("end"), compute);
-    if (steps == 1) return cast(result, start);
-    const Expr step = (end - start) / like(start, static_cast<double>(steps - 1));
-    const Expr forward = start + step * cast(compute, i[0]);
-    const Expr backward = end - step * cast(compute, i[0] * std::int64_t{-1} + (steps - 1));
-    return cast(result, select(i[0] < steps / 2, forward, backward));
-  });
-}
 OPERATOR(eye,
          "eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
          "pin_memory=None) -> Tensor") {
