@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
@@ -30,7 +31,7 @@ struct Outcome {
 };
 
 Outcome tendon(const std::string& arguments) {
-  const std::string err_path = ::testing::TempDir() + "stderr.txt";
+  const std::string err_path = ::testing::TempDir() + std::to_string(::getpid()) + "_stderr.txt";
   const std::string command = TENDON_COMMAND " " + arguments + " 2>" + err_path;
   Outcome outcome;
   std::FILE* pipe = ::popen(command.c_str(), "r");
@@ -46,7 +47,10 @@ Outcome tendon(const std::string& arguments) {
   return outcome;
 }
 
-std::string temporary(const std::string& name) { return ::testing::TempDir() + name; }
+/// A path of this process's own: tests run side by side.
+std::string temporary(const std::string& name) {
+  return ::testing::TempDir() + std::to_string(::getpid()) + "_" + name;
+}
 
 std::string cases(const std::string& program, std::initializer_list<int> numbers) {
   std::string text;

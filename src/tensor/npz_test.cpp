@@ -1,5 +1,7 @@
 #include "tensor/npz.h"
 
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -72,7 +74,7 @@ TEST(Npz, ReadsFormatVersions) {
 TEST(Npz, WritesAndReadsBack) {
   std::vector<double> values = {0, 1, 2, 3, 4, 5};
   for (auto compression : {NpzCompression::kStored, NpzCompression::kDeflated}) {
-    const std::string path = ::testing::TempDir() + "written.npz";
+    const std::string path = ::testing::TempDir() + std::to_string(::getpid()) + "_written.npz";
     ASSERT_TRUE(write_npz(path,
                           {{"a", {values.data(), DType::kFloat64, {3, 2}, {1, 3}}},
                            {"b", TensorView::contiguous(values.data(), DType::kFloat64, {})},

@@ -1,5 +1,7 @@
 #include "tensor/safetensors.h"
 
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +18,10 @@ using ::testing::HasSubstr;
 
 const std::string kData = std::string(TENDON_TEST_DATA) + "/tensor/";
 
-std::string temporary(const std::string& name) { return ::testing::TempDir() + name; }
+/// A path of this process's own: tests run side by side.
+std::string temporary(const std::string& name) {
+  return ::testing::TempDir() + std::to_string(::getpid()) + "_" + name;
+}
 
 Result<TensorFile> parse(const std::string& json, std::size_t data_bytes, std::uint64_t claim) {
   auto bytes = std::make_shared<std::vector<std::byte>>(8 + json.size() + data_bytes);

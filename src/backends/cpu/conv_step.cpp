@@ -95,7 +95,7 @@ class ConvStep final : public backends::Step {
     const std::byte* x = inputs_[0].data(frame);
     const std::byte* w = inputs_[1].data(frame);
     if (copy_at_ >= 0) {
-      pack_dense(source_order(), x, frame.scratch + copy_at_, threads_);
+      pack_dense(source_, x, frame.scratch + copy_at_, threads_);
       x = frame.scratch + copy_at_;
     }
     if (weight_copy_at_ >= 0) {
@@ -112,9 +112,9 @@ class ConvStep final : public backends::Step {
         TENDON_RETURN_IF_ERROR(reorder_.execute(nullptr));
         w = frame.scratch + reorder_at_;
       }
-      primitive_.point(source_, x);
-      primitive_.point(weights_, packed_ != nullptr ? packed_.get() : w);
-      primitive_.point(target_, product);
+      primitive_.point(source_argument_, x);
+      primitive_.point(weights_argument_, packed_ != nullptr ? packed_.get() : w);
+      primitive_.point(target_argument_, product);
       if (bias_argument_ >= 0) primitive_.point(bias_argument_, bias_.data(frame));
       if (residual_argument_ >= 0) primitive_.point(residual_argument_, residual_.data(frame));
       TENDON_RETURN_IF_ERROR(primitive_.execute(frame.scratch + library_at_));
@@ -124,9 +124,7 @@ class ConvStep final : public backends::Step {
     if (epilogue_) {
       epilogue_->run(frame, frame.scratch + epilogue_at_, product, product_dtype_);
     } else if (!direct_) {
-      BoundLocation order = output_;
-      if (library_) move_channels_last(order);
-      store_product(order, output_.data(frame), product, product_dtype_, threads_);
+      store_product(target_, output_.data(frame), product, product_dtype_, threads_);
     }
     return {};
   }
@@ -140,11 +138,6 @@ class ConvStep final : public backends::Step {
     };
     rotate(location.shape);
     rotate(location.strides);
-  }
-  BoundLocation source_order() const {
-    BoundLocation location = inputs_[0];
-    move_channels_last(location);
-    return location;
   }
   static bool dense(const std::vector<std::int64_t>& shape,
                     const std::vector<std::int64_t>& strides) {
@@ -176,18 +169,21 @@ class ConvStep final : public backends::Step {
     empty_sum_ = false;
     for (std::int64_t size : inputs_[0].shape) empty_sum_ = empty_sum_ || size == 0;
     for (std::int64_t size : inputs_[1].shape) empty_sum_ = empty_sum_ || size == 0;
-    BoundLocation target = output_;
-    if (library_) move_channels_last(target);
-    direct_ = output_.dtype == product_dtype_ && dense(target.shape, target.strides);
+    target_ = output_;
+    source_ = inputs_[0];
+    if (library_) {
+      move_channels_last(target_);
+      move_channels_last(source_);
+    }
+    direct_ = output_.dtype == product_dtype_ && dense(target_.shape, target_.strides);
     if (!direct_)
       product_at_ = reserve(points_ * static_cast<std::int64_t>(dtype_size(product_dtype_)));
     copy_at_ = weight_copy_at_ = -1;
     if (library_ && !empty_sum_) {
-      const BoundLocation source = source_order();
       std::int64_t elements = 1;
-      for (std::int64_t size : source.shape) elements *= size;
-      if (!dense(source.shape, source.strides))
-        copy_at_ = reserve(elements * static_cast<std::int64_t>(dtype_size(source.dtype)));
+      for (std::int64_t size : source_.shape) elements *= size;
+      if (!dense(source_.shape, source_.strides))
+        copy_at_ = reserve(elements * static_cast<std::int64_t>(dtype_size(source_.dtype)));
       if (!dense(inputs_[1].shape, inputs_[1].strides)) {
         std::int64_t weights = 1;
         for (std::int64_t size : inputs_[1].shape) weights *= size;
@@ -331,9 +327,9 @@ class ConvStep final : public backends::Step {
         primitive_.set(dnnl::convolution_forward(chosen), chosen.scratchpad_desc());
         chosen_weights = chosen.weights_desc();
       }
-      source_ = primitive_.add(DNNL_ARG_SRC, x);
-      weights_ = primitive_.add(DNNL_ARG_WEIGHTS, chosen_weights);
-      target_ = primitive_.add(DNNL_ARG_DST, y);
+      source_argument_ = primitive_.add(DNNL_ARG_SRC, x);
+      weights_argument_ = primitive_.add(DNNL_ARG_WEIGHTS, chosen_weights);
+      target_argument_ = primitive_.add(DNNL_ARG_DST, y);
       bias_argument_ = has_bias ? primitive_.add(DNNL_ARG_BIAS, bias) : -1;
       residual_argument_ =
           simple_ && simple_->residual
@@ -374,6 +370,7 @@ class ConvStep final : public backends::Step {
   const ir::Conv* conv_ = nullptr;
   int threads_ = 1, axes_ = 1;
   BoundLocation inputs_[2], output_, bias_, residual_;
+  BoundLocation source_, target_;  // input and output in the order of the product's memory
   std::int64_t before_[kMaxSpatialAxes] = {}, after_[kMaxSpatialAxes] = {};
   bool library_ = false, direct_ = false, empty_sum_ = false;
   std::optional<SimpleEpilogue> simple_;
@@ -385,7 +382,8 @@ class ConvStep final : public backends::Step {
   std::int64_t points_ = 0, scratch_ = 0, product_at_ = 0, library_at_ = 0, epilogue_at_ = 0,
                reorder_at_ = 0;
   std::int64_t copy_at_ = -1, weight_copy_at_ = -1, reordered_bytes_ = 0;
-  int source_ = -1, weights_ = -1, target_ = -1, bias_argument_ = -1, residual_argument_ = -1;
+  int source_argument_ = -1, weights_argument_ = -1, target_argument_ = -1, bias_argument_ = -1,
+      residual_argument_ = -1;
 };
 
 }  // namespace
