@@ -7,7 +7,7 @@ task=${1:-build}
 case $task in
   build)
     packages="g++ cmake ninja-build libdnnl-dev libhwy-dev libminizip-dev zlib1g-dev
-              nlohmann-json3-dev libcli11-dev libfmt-dev libpng-dev libgtest-dev libgmock-dev
+              nlohmann-json3-dev rapidjson-dev libcli11-dev libfmt-dev libpng-dev libgtest-dev libgmock-dev
               librapidcheck-dev"
     ;;
   fuzz) packages="clang libclang-rt-14-dev libomp-dev" ;;

@@ -119,7 +119,15 @@ ir::Size SymbolRegistry::expression(const std::string& text) {
   SymbolicNames names;
   names.symbol = [this](const std::string& name) -> Result<ir::Size> { return symbol(name); };
   auto size = parse_symbolic(text, names);
-  if (!size.ok()) throw FormatError(size.status().message());
+  if (!size.ok() && size.status().code() == StatusCode::kUnimplemented) {
+    // Export knows an integer here that sizes cannot express. Only the program's own steps give it.
+    auto unknown = std::make_shared<ir::Symbol>();
+    unknown->name = "<" + text + ">";
+    unknown->lower = -ir::kUnbounded;
+    unknown->from_data = true;
+    size = ir::Size::symbol(std::move(unknown));
+  }
+  if (!size.ok()) throw FormatError(size.status());
   parsed_.emplace(text, *size);
   return *size;
 }

@@ -1,20 +1,14 @@
 #include "archive/import_program.h"
 
+#include "archive/guards.h"
 #include "archive/import_graph.h"
 
 namespace tendon::archive {
 
 namespace {
 
-constexpr unsigned kParseFlags = rapidjson::kParseNanAndInfFlag | rapidjson::kParseIterativeFlag |
-                                 rapidjson::kParseFullPrecisionFlag;
-
 void parse_document(rapidjson::Document& document, std::span<const std::byte> json) {
-  document.Parse<kParseFlags>(reinterpret_cast<const char*>(json.data()), json.size());
-  if (document.HasParseError()) {
-    throw FormatError("not JSON: error " + std::to_string(document.GetParseError()) + " at byte " +
-                      std::to_string(document.GetErrorOffset()));
-  }
+  parse_json(document, {reinterpret_cast<const char*>(json.data()), json.size()});
   if (!document.IsObject()) throw FormatError("the JSON is not an object");
 }
 
@@ -124,110 +118,6 @@ OutputSpec import_output_spec(const Json& value, SymbolRegistry& symbols) {
   throw FormatError("an output of an unknown kind");
 }
 
-/// The paths of the user inputs' leaves, as guards write them: "L['a'][0]".
-void collect_paths(const Json& tree, const std::string& path, std::vector<std::string>& paths) {
-  const Json& type = member(tree, "type");
-  const auto& children = member(tree, "children_spec").GetArray();
-  if (type.IsNull()) {
-    paths.push_back(path);
-    return;
-  }
-  const std::string kind = text_of(type);
-  std::vector<std::string> keys;
-  if (kind.find("dict") != std::string::npos || kind.find("Dict") != std::string::npos) {
-    rapidjson::Document context;
-    const Json& text = member(tree, "context");
-    if (text.IsString()) context.Parse(text.GetString(), text.GetStringLength());
-    if (!context.HasParseError() && context.IsArray()) {
-      for (const Json& key : context.GetArray()) {
-        keys.push_back(key.IsString()  ? "'" + text_of(key) + "'"
-                       : key.IsInt64() ? std::to_string(key.GetInt64())
-                                       : "?");
-      }
-    }
-  }
-  for (rapidjson::SizeType i = 0; i < children.Size(); ++i) {
-    const std::string key = i < keys.size() ? keys[i] : std::to_string(i);
-    collect_paths(children[i], path + "[" + key + "]", paths);
-  }
-}
-
-/// Leaf paths in flattened order: arguments by their names in forward(), then keyword arguments.
-std::vector<std::string> leaf_paths(const Json& signature, const std::string& in_spec) {
-  std::vector<std::string> paths;
-  rapidjson::Document spec;
-  spec.Parse<kParseFlags>(in_spec.data(), in_spec.size());
-  if (spec.HasParseError() || !spec.IsArray() || spec.Size() != 2) return paths;
-  const auto& arguments = member(spec[1], "children_spec").GetArray();
-  std::vector<std::string> names;
-  if (const Json* list = optional_member(signature, "forward_arg_names")) {
-    for (const Json& name : list->GetArray()) names.push_back(text_of(name));
-  }
-  if (arguments.Size() != 2) return paths;
-  const auto& positional = member(arguments[0], "children_spec").GetArray();
-  for (rapidjson::SizeType i = 0; i < positional.Size(); ++i) {
-    const std::string name = i < names.size() ? names[i] : "?";
-    collect_paths(positional[i], "L['" + name + "']", paths);
-  }
-  // Keyword arguments are locals of their own.
-  std::vector<std::string> keyword;
-  collect_paths(arguments[1], "L", keyword);
-  paths.insert(paths.end(), keyword.begin(), keyword.end());
-  return paths;
-}
-
-void import_guards(const Json& root, const std::vector<std::string>& paths, SymbolRegistry& symbols,
-                   Program& program) {
-  const Json* guards = optional_member(root, "guards_code");
-  if (guards == nullptr) return;
-  SymbolicNames names;
-  names.symbol = [](const std::string& name) -> Result<ir::Size> {
-    return Status(StatusCode::kUnimplemented, "guard on '" + name + "'");
-  };
-  // *args arrive as L['args'][i]; forward_arg_names then holds the name of the starred parameter
-  // alone.
-  names.input_size = [&](const std::string& text) -> Result<ir::Size> {
-    const std::size_t call = text.find(".size()[");
-    const std::string path = text.substr(0, call);
-    const std::size_t axis = static_cast<std::size_t>(std::atoi(text.c_str() + call + 8));
-    std::size_t leaf = 0;
-    for (const InputSpec& spec : program.inputs) {
-      if (spec.kind != InputSpec::Kind::kUserInput && spec.kind != InputSpec::Kind::kConstantInput)
-        continue;
-      const std::size_t index = leaf++;
-      if (index >= paths.size()) break;
-      const bool match = paths[index] == path || path == "L['args'][" + std::to_string(index) + "]";
-      if (!match) continue;
-      const auto meta = program.graph.tensors.find(spec.name);
-      if (meta != program.graph.tensors.end() && axis < meta->second.sizes.size())
-        return meta->second.sizes[axis];
-    }
-    // A starred parameter: L['a'][i] is the i-th leaf.
-    const std::size_t open = path.rfind('[');
-    const std::size_t index = static_cast<std::size_t>(std::atoi(path.c_str() + open + 1));
-    leaf = 0;
-    for (const InputSpec& spec : program.inputs) {
-      if (spec.kind != InputSpec::Kind::kUserInput && spec.kind != InputSpec::Kind::kConstantInput)
-        continue;
-      if (leaf++ != index) continue;
-      const auto meta = program.graph.tensors.find(spec.name);
-      if (meta != program.graph.tensors.end() && axis < meta->second.sizes.size())
-        return meta->second.sizes[axis];
-    }
-    return Status(StatusCode::kDataLoss, "no input at " + path);
-  };
-  for (const Json& guard : guards->GetArray()) {
-    const std::string text = text_of(guard);
-    auto condition = parse_symbolic(text, names);
-    if (condition.ok()) {
-      program.guards.emplace_back(*condition, text);
-    } else {
-      program.warnings.push_back("a guard is not checked: " + text);
-    }
-  }
-  (void)symbols;
-}
-
 Program import_root(const Json& root) {
   Program program;
   if (const Json* version = optional_member(root, "schema_version")) {
@@ -250,17 +140,18 @@ Program import_root(const Json& root) {
   for (const Json& spec : member(signature, "output_specs").GetArray())
     program.outputs.push_back(import_output_spec(spec, symbols));
   import_expression_ranges(root, symbols, program);
-  std::vector<std::string> paths;
+  const Json* call_signature = nullptr;
   if (const Json* calls = optional_member(module, "module_call_graph");
       calls != nullptr && calls->IsArray() && !calls->Empty()) {
-    if (const Json* call = optional_member((*calls)[0], "signature")) {
-      program.input_tree = text_of(member(*call, "in_spec"));
-      program.output_tree = text_of(member(*call, "out_spec"));
-      paths = leaf_paths(*call, program.input_tree);
+    call_signature = optional_member((*calls)[0], "signature");
+    if (call_signature != nullptr) {
+      program.input_tree = text_of(member(*call_signature, "in_spec"));
+      program.output_tree = text_of(member(*call_signature, "out_spec"));
     }
   }
-  import_guards(root, paths, symbols, program);
   program.symbols = symbols.symbols();
+  if (const Json* guards = optional_member(root, "guards_code"))
+    import_guards(*guards, call_signature, program);
   return program;
 }
 
@@ -271,7 +162,7 @@ Result<Program> import_program(std::span<const std::byte> json) try {
   parse_document(document, json);
   return import_root(document);
 } catch (const FormatError& error) {
-  return Status(StatusCode::kDataLoss, std::string("the program's JSON: ") + error.what());
+  return error.status().with_context("the program's JSON");
 }
 
 Result<std::vector<PayloadEntry>> import_payload_config(std::span<const std::byte> json) try {
@@ -304,7 +195,7 @@ Result<std::vector<PayloadEntry>> import_payload_config(std::span<const std::byt
   }
   return entries;
 } catch (const FormatError& error) {
-  return Status(StatusCode::kDataLoss, std::string("a weights config: ") + error.what());
+  return error.status().with_context("a weights config");
 }
 
 }  // namespace tendon::archive

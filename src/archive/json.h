@@ -4,11 +4,19 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
+
+#include "tendon/status.h"
 
 namespace tendon::archive {
-/// The file contradicts the format; the message says where and what was expected.
+/// The file contradicts the format (DataLoss), or asks for what this build does not read
+/// (Unimplemented); the message says where and what was expected.
 struct FormatError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit FormatError(const std::string& message, StatusCode why = StatusCode::kDataLoss)
+      : std::runtime_error(message), code(why) {}
+  explicit FormatError(const Status& status) : FormatError(status.message(), status.code()) {}
+  Status status() const { return Status(code, what()); }
+  StatusCode code;
 };
 }  // namespace tendon::archive
 
@@ -23,6 +31,9 @@ struct FormatError : std::runtime_error {
 namespace tendon::archive {
 
 using Json = rapidjson::Value;
+
+/// Reads `text`, which may hold NaN and Infinity; throws FormatError. Nesting takes no stack.
+void parse_json(rapidjson::Document& document, std::string_view text);
 
 /// Member `name` of an object; throws FormatError if there is none.
 inline const Json& member(const Json& object, const char* name) {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <vector>
 
+#include "archive/symbolic_functions.h"
 #include "base/status_macros.h"
 
 namespace tendon::archive {
@@ -11,27 +12,54 @@ namespace tendon::archive {
 namespace {
 
 using ir::Size;
+using Relation = SymbolicNumber::Relation;
 
 constexpr int kMaxDepth = 200;
+/// Long sums take quadratic time; export writes short ones.
+constexpr std::size_t kMaxLength = 1 << 14;
 
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+/// Recursive descent, one function per level of precedence.
 class Parser {
  public:
   Parser(std::string_view text, const SymbolicNames& names) : text_(text), names_(names) {}
 
   Result<Size> parse() {
-    TENDON_ASSIGN_OR_RETURN(Size result, disjunction());
+    if (text_.size() > kMaxLength) return error("longer than any that export writes");
+    TENDON_ASSIGN_OR_RETURN(const SymbolicNumber result, disjunction());
     skip_space();
     if (at_ != text_.size()) return error("something after its end");
-    return result;
+    return in_context(result.as_size());
   }
 
  private:
+  struct Nested {
+    explicit Nested(int& depth) : depth_(++depth) {}
+    ~Nested() { --depth_; }
+    bool too_deep() const { return depth_ > kMaxDepth; }
+    int& depth_;
+  };
+  using Outcome = Result<SymbolicNumber>;
+
+  std::string shown() const { return "expression '" + std::string(text_.substr(0, 200)) + "'"; }
   Status error(const std::string& what) const {
-    return Status(StatusCode::kDataLoss, "expression '" + std::string(text_.substr(0, 200)) +
-                                             "': " + what + " at " + std::to_string(at_));
+    return Status(StatusCode::kDataLoss,
+                  shown() + ": " + what + " (character " + std::to_string(at_ + 1) + ")");
   }
+  template <typename T>
+  Result<T> in_context(Result<T> result) const {
+    if (result.ok()) return result;
+    return result.status().with_context(shown());
+  }
+
   void skip_space() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
+  }
+  char peek() {
+    skip_space();
+    return at_ < text_.size() ? text_[at_] : '\0';
   }
   bool take(std::string_view token) {
     skip_space();
@@ -43,231 +71,232 @@ class Parser {
     skip_space();
     if (text_.substr(at_, word.size()) != word) return false;
     const std::size_t end = at_ + word.size();
-    if (end < text_.size() &&
-        (std::isalnum(static_cast<unsigned char>(text_[end])) != 0 || text_[end] == '_'))
-      return false;
+    if (end < text_.size() && is_word(text_[end])) return false;
     at_ = end;
     return true;
   }
 
-  Result<Size> disjunction() {
-    if (++depth_ > kMaxDepth) return error("nested too deep");
-    TENDON_ASSIGN_OR_RETURN(Size left, conjunction());
+  Outcome call(const std::string& function, std::vector<SymbolicNumber> arguments) {
+    return in_context(apply_symbolic(function, arguments));
+  }
+
+  Outcome disjunction() {
+    const Nested nested(depth_);
+    if (nested.too_deep()) return error("nested too deep");
+    TENDON_ASSIGN_OR_RETURN(SymbolicNumber left, conjunction());
     while (take_word("or") || take("|")) {
-      TENDON_ASSIGN_OR_RETURN(Size right, conjunction());
-      left = Size::function(ir::SizeFunction::kOr, {left, right});
+      TENDON_ASSIGN_OR_RETURN(const SymbolicNumber right, conjunction());
+      TENDON_ASSIGN_OR_RETURN(left, call("Or", {left, right}));
     }
-    --depth_;
     return left;
   }
-  Result<Size> conjunction() {
-    TENDON_ASSIGN_OR_RETURN(Size left, negation());
+  Outcome conjunction() {
+    TENDON_ASSIGN_OR_RETURN(SymbolicNumber left, negation());
     while (take_word("and") || take("&")) {
-      TENDON_ASSIGN_OR_RETURN(Size right, negation());
-      left = ir::logical_and(left, right);
+      TENDON_ASSIGN_OR_RETURN(const SymbolicNumber right, negation());
+      TENDON_ASSIGN_OR_RETURN(left, call("And", {left, right}));
     }
     return left;
   }
-  Result<Size> negation() {
-    if (take_word("not") || take("~")) {
-      if (++depth_ > kMaxDepth) return error("nested too deep");
-      TENDON_ASSIGN_OR_RETURN(Size value, negation());
-      --depth_;
-      return ir::logical_not(value);
-    }
-    return comparison();
+  Outcome negation() {
+    if (!take_word("not") && !take("~")) return comparison();
+    const Nested nested(depth_);
+    if (nested.too_deep()) return error("nested too deep");
+    TENDON_ASSIGN_OR_RETURN(const SymbolicNumber value, negation());
+    return call("Not", {value});
   }
-  Result<Size> comparison() {
-    TENDON_ASSIGN_OR_RETURN(Size left, sum());
-    Size result = 1;
-    bool compared = false;
-    while (true) {
-      const char* matched = nullptr;
-      for (const char* op : {"==", "!=", "<=", ">=", "<", ">"}) {
-        if (take(op)) {
-          matched = op;
-          break;
-        }
-      }
-      if (matched == nullptr) return compared ? result : left;
-      TENDON_ASSIGN_OR_RETURN(Size right, sum());
-      const std::string_view op = matched;
-      Size one;
-      if (op == "==") one = ir::equal(left, right);
-      if (op == "!=") one = ir::logical_not(ir::equal(left, right));
-      if (op == "<=") one = ir::less_equal(left, right);
-      if (op == ">=") one = ir::less_equal(right, left);
-      if (op == "<") one = ir::less(left, right);
-      if (op == ">") one = ir::less(right, left);
-      result = compared ? ir::logical_and(result, one) : one;
-      compared = true;
+  bool take_relation(Relation& relation) {
+    static constexpr std::pair<std::string_view, Relation> kRelations[] = {
+        {"==", Relation::kEqual},        {"!=", Relation::kNotEqual}, {"<=", Relation::kLessEqual},
+        {">=", Relation::kGreaterEqual}, {"<", Relation::kLess},      {">", Relation::kGreater}};
+    for (const auto& [token, meaning] : kRelations) {
+      if (!take(token)) continue;
+      relation = meaning;
+      return true;
+    }
+    return false;
+  }
+  /// a < b < c means a < b and b < c.
+  Outcome comparison() {
+    TENDON_ASSIGN_OR_RETURN(SymbolicNumber left, sum());
+    std::optional<Size> result;
+    Relation relation{};
+    while (take_relation(relation)) {
+      TENDON_ASSIGN_OR_RETURN(const SymbolicNumber right, sum());
+      TENDON_ASSIGN_OR_RETURN(const Size one,
+                              in_context(SymbolicNumber::compare(left, relation, right)));
+      result = result ? ir::logical_and(*result, one) : one;
       left = right;
     }
+    return result ? SymbolicNumber(*result) : left;
   }
-  Result<Size> sum() {
-    TENDON_ASSIGN_OR_RETURN(Size left, product());
+  Outcome sum() {
+    TENDON_ASSIGN_OR_RETURN(SymbolicNumber left, product());
     while (true) {
       if (take("+")) {
-        TENDON_ASSIGN_OR_RETURN(Size right, product());
+        TENDON_ASSIGN_OR_RETURN(const SymbolicNumber right, product());
         left = left + right;
       } else if (take("-")) {
-        TENDON_ASSIGN_OR_RETURN(Size right, product());
+        TENDON_ASSIGN_OR_RETURN(const SymbolicNumber right, product());
         left = left - right;
       } else {
         return left;
       }
     }
   }
-  Result<Size> product() {
-    TENDON_ASSIGN_OR_RETURN(Size left, power());
+  Outcome product() {
+    TENDON_ASSIGN_OR_RETURN(SymbolicNumber left, unary());
     while (true) {
-      if (take("//")) {
-        TENDON_ASSIGN_OR_RETURN(Size right, power());
-        left = ir::floor_div(left, right);
-      } else if (take("*")) {
-        TENDON_ASSIGN_OR_RETURN(Size right, power());
-        left = left * right;
-      } else if (take("%")) {
-        TENDON_ASSIGN_OR_RETURN(Size right, power());
-        left = ir::mod(left, right);
-      } else {
-        return left;
-      }
+      const char* function = take("//")  ? "FloorDiv"
+                             : take("*") ? "Mul"
+                             : take("/") ? "Rational"
+                             : take("%") ? "PythonMod"
+                                         : nullptr;
+      if (function == nullptr) return left;
+      TENDON_ASSIGN_OR_RETURN(const SymbolicNumber right, unary());
+      TENDON_ASSIGN_OR_RETURN(left, call(function, {left, right}));
     }
   }
-  Result<Size> power() {
-    TENDON_ASSIGN_OR_RETURN(Size base, unary());
-    if (!take("**")) return base;
-    TENDON_ASSIGN_OR_RETURN(Size exponent, unary());
-    return Size::function(ir::SizeFunction::kPow, {base, exponent});
-  }
-  Result<Size> unary() {
+  Outcome unary() {
+    const Nested nested(depth_);
+    if (nested.too_deep()) return error("nested too deep");
     if (take("-")) {
-      if (++depth_ > kMaxDepth) return error("nested too deep");
-      TENDON_ASSIGN_OR_RETURN(Size value, unary());
-      --depth_;
-      return Size(0) - value;
+      TENDON_ASSIGN_OR_RETURN(const SymbolicNumber value, unary());
+      return SymbolicNumber(Size(0)) - value;
     }
-    return primary();
+    if (take("+")) return unary();
+    TENDON_ASSIGN_OR_RETURN(const SymbolicNumber base, primary());
+    if (!take("**")) return base;
+    TENDON_ASSIGN_OR_RETURN(const SymbolicNumber exponent, unary());
+    return call("Pow", {base, exponent});
   }
-  Result<Size> primary() {
-    skip_space();
-    if (at_ >= text_.size()) return error("it ends too early");
+  Outcome primary() {
+    const char next = peek();
+    if (next == '\0') return error("it ends too early");
     if (take("(")) {
-      TENDON_ASSIGN_OR_RETURN(Size value, disjunction());
+      TENDON_ASSIGN_OR_RETURN(const SymbolicNumber value, disjunction());
       if (!take(")")) return error("no closing parenthesis");
       return value;
     }
-    if (std::isdigit(static_cast<unsigned char>(text_[at_])) != 0) return number();
-    if (text_.substr(at_, 2) == "L[") return input_size();
-    if (std::isalpha(static_cast<unsigned char>(text_[at_])) == 0 && text_[at_] != '_') {
-      return error("neither a number, a name nor a parenthesis");
-    }
-    const std::size_t start = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
-                                  text_[at_] == '_' || text_[at_] == '.')) {
-      ++at_;
-    }
-    const std::string name(text_.substr(start, at_ - start));
-    if (!take("(")) {
-      if (name == "True") return Size(1);
-      if (name == "False") return Size(0);
-      if (name == "oo" || name == "int_oo") return Size(ir::kUnbounded);
-      return names_.symbol(name);
-    }
-    return call(name);
+    if (is_digit(next) || next == '.') return number();
+    if (text_.substr(at_, 2) == "L[") return input();
+    if (!is_word(next)) return error("neither a number, a name nor a parenthesis");
+    return name_or_call();
   }
-  Result<Size> number() {
+  Outcome number() {
+    const char* begin = text_.data() + at_;
+    const char* end = text_.data() + text_.size();
+    const char* digits = begin;
+    while (digits < end && is_digit(*digits)) ++digits;
+    const bool real = digits < end && (*digits == '.' || *digits == 'e' || *digits == 'E');
+    if (real) {
+      double value = 0;
+      const auto [stop, status] = std::from_chars(begin, end, value);
+      if (status != std::errc()) return error("not a number");
+      at_ += static_cast<std::size_t>(stop - begin);
+      return SymbolicNumber::real(value);
+    }
     std::int64_t value = 0;
-    const auto [end, status] =
-        std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-    if (status != std::errc()) return error("a number that is too large");
-    at_ = static_cast<std::size_t>(end - text_.data());
-    if (at_ < text_.size() && text_[at_] == '.') {
-      return Status(StatusCode::kUnimplemented,
-                    "size expression '" + std::string(text_) + "' holds a fraction");
-    }
-    return Size(value);
+    const auto [stop, status] = std::from_chars(begin, end, value);
+    if (status != std::errc()) return error("an integer that does not fit 64 bits");
+    at_ += static_cast<std::size_t>(stop - begin);
+    return SymbolicNumber(Size(value));
   }
-  Result<Size> input_size() {
-    constexpr std::string_view kSize = ".size()[";
-    const std::size_t size = text_.find(kSize, at_);
-    const std::size_t end = size == std::string_view::npos ? size : text_.find(']', size);
-    if (end == std::string_view::npos || !names_.input_size)
-      return error("not the size of an input");
-    const std::string path(text_.substr(at_, end + 1 - at_));
-    at_ = end + 1;
-    return names_.input_size(path);
+  Outcome name_or_call() {
+    const std::size_t start = at_;
+    while (at_ < text_.size() && (is_word(text_[at_]) || text_[at_] == '.')) ++at_;
+    const std::string name(text_.substr(start, at_ - start));
+    if (take("(")) return arguments_of(name);
+    if (name == "True" || name == "true") return SymbolicNumber(Size(1));
+    if (name == "False" || name == "false") return SymbolicNumber(Size(0));
+    if (name == "oo" || name == "int_oo") return SymbolicNumber(Size(ir::kUnbounded));
+    return symbol(name);
   }
-  Result<Size> symbol_call() {
-    skip_space();
-    const char quote = at_ < text_.size() ? text_[at_] : ' ';
-    if (quote != '\'' && quote != '"') return error("a symbol without a name");
+  Outcome symbol(const std::string& name) {
+    if (!names_.symbol) return error("'" + name + "' is not known");
+    TENDON_ASSIGN_OR_RETURN(const Size size, in_context(names_.symbol(name)));
+    return SymbolicNumber(size);
+  }
+  Result<std::string> quoted() {
+    const char quote = peek();
+    if (quote != '\'' && quote != '"') return error("expected a quoted name");
     const std::size_t close = text_.find(quote, at_ + 1);
     if (close == std::string_view::npos) return error("a name without an end");
-    const std::string name(text_.substr(at_ + 1, close - at_ - 1));
-    // Assumptions (positive=True, ...) follow; ranges say more.
-    at_ = text_.find(')', close);
-    if (at_ == std::string_view::npos) return error("no closing parenthesis");
-    ++at_;
-    return names_.symbol(name);
+    std::string name(text_.substr(at_ + 1, close - at_ - 1));
+    at_ = close + 1;
+    return name;
   }
-  Result<Size> call(const std::string& name) {
-    if (name == "Symbol") return symbol_call();
-    if (++depth_ > kMaxDepth) return error("nested too deep");
-    std::vector<Size> arguments;
+  /// Keyword arguments: assumptions about a symbol (ranges say more), a float's precision.
+  Status skip_keywords() {
+    while (take(",")) {
+      skip_space();
+      while (at_ < text_.size() && is_word(text_[at_])) ++at_;
+      if (!take("=")) return error("expected a keyword argument");
+      skip_space();
+      while (at_ < text_.size() && is_word(text_[at_])) ++at_;
+    }
+    return take(")") ? Status() : error("no closing parenthesis");
+  }
+  Outcome arguments_of(const std::string& function) {
+    if (function == "Symbol" || function == "Float") {
+      TENDON_ASSIGN_OR_RETURN(const std::string text, quoted());
+      TENDON_RETURN_IF_ERROR(skip_keywords());
+      if (function == "Symbol") return symbol(text);
+      double value = 0;
+      const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (status != std::errc() || stop != text.data() + text.size()) return error("not a number");
+      return SymbolicNumber::real(value);
+    }
+    std::vector<SymbolicNumber> arguments;
     if (!take(")")) {
       do {
-        TENDON_ASSIGN_OR_RETURN(Size argument, disjunction());
-        arguments.push_back(argument);
+        TENDON_ASSIGN_OR_RETURN(SymbolicNumber argument, disjunction());
+        arguments.push_back(std::move(argument));
       } while (take(","));
       if (!take(")")) return error("no closing parenthesis");
     }
-    --depth_;
-    return apply(name, arguments);
+    return call(function, std::move(arguments));
   }
-  Result<Size> apply(const std::string& full_name, const std::vector<Size>& a) {
-    const std::string name = full_name.substr(full_name.rfind('.') + 1);
-    const auto fold = [&](Size (*op)(const Size&, const Size&)) -> Result<Size> {
-      if (a.empty()) return error("'" + name + "' without arguments");
-      Size result = a[0];
-      for (std::size_t i = 1; i < a.size(); ++i) result = op(result, a[i]);
-      return result;
-    };
-    if (name == "Add") return fold([](const Size& x, const Size& y) { return x + y; });
-    if (name == "Mul") return fold([](const Size& x, const Size& y) { return x * y; });
-    if (name == "Max") return fold([](const Size& x, const Size& y) { return ir::max(x, y); });
-    if (name == "Min") return fold([](const Size& x, const Size& y) { return ir::min(x, y); });
-    if (name == "And")
-      return fold([](const Size& x, const Size& y) { return ir::logical_and(x, y); });
-    if (name == "Or") {
-      return fold([](const Size& x, const Size& y) {
-        return Size::function(ir::SizeFunction::kOr, {x, y});
-      });
+  Result<std::int64_t> bracketed_integer() {
+    std::int64_t value = 0;
+    skip_space();
+    const char* begin = text_.data() + at_;
+    const auto [stop, status] = std::from_chars(begin, text_.data() + text_.size(), value);
+    if (status != std::errc()) return error("expected an index");
+    at_ += static_cast<std::size_t>(stop - begin);
+    if (!take("]")) return error("no closing bracket");
+    return value;
+  }
+  /// L['images'][0].size()[2]
+  Outcome input() {
+    InputNumber number;
+    at_ += 1;
+    while (take("[")) {
+      const char next = peek();
+      if (next == '\'' || next == '"') {
+        TENDON_ASSIGN_OR_RETURN(const std::string key, quoted());
+        if (!take("]")) return error("no closing bracket");
+        number.path += "['" + key + "']";
+      } else {
+        TENDON_ASSIGN_OR_RETURN(const std::int64_t index, bracketed_integer());
+        number.path += "[" + std::to_string(index) + "]";
+      }
     }
-    if (a.size() == 1) {
-      if (name == "Integer" || name == "Identity" || name == "ToFloat") return a[0];
-      if (name == "Not") return ir::logical_not(a[0]);
+    using Kind = InputNumber::Kind;
+    const bool size = take(".size()");
+    if (size || take(".stride()")) {
+      number.kind = size ? Kind::kSize : Kind::kStride;
+      if (!take("[")) return error("expected the index of an axis");
+      TENDON_ASSIGN_OR_RETURN(number.axis, bracketed_integer());
+    } else if (take(".storage_offset()")) {
+      number.kind = Kind::kStorageOffset;
+    } else if (take(".dim()") || take_word(".ndim")) {
+      number.kind = Kind::kRank;
     }
-    if (a.size() == 2) {
-      if (name == "FloorDiv" || name == "CleanDiv") return ir::floor_div(a[0], a[1]);
-      if (name == "CeilDiv") return ir::ceil_div(a[0], a[1]);
-      if (name == "Mod" || name == "PythonMod") return ir::mod(a[0], a[1]);
-      if (name == "Pow" || name == "PowByNatural")
-        return Size::function(ir::SizeFunction::kPow, {a[0], a[1]});
-      if (name == "Eq" || name == "Equality") return ir::equal(a[0], a[1]);
-      if (name == "Ne" || name == "Unequality") return ir::logical_not(ir::equal(a[0], a[1]));
-      if (name == "Lt" || name == "StrictLessThan") return ir::less(a[0], a[1]);
-      if (name == "Le" || name == "LessThan") return ir::less_equal(a[0], a[1]);
-      if (name == "Gt" || name == "StrictGreaterThan") return ir::less(a[1], a[0]);
-      if (name == "Ge" || name == "GreaterThan") return ir::less_equal(a[1], a[0]);
-    }
-    if (a.size() == 3) {
-      if (name == "Where") return Size::function(ir::SizeFunction::kSelect, {a[0], a[1], a[2]});
-      if (name == "ModularIndexing") return ir::mod(ir::floor_div(a[0], a[1]), a[2]);
-    }
-    return Status(StatusCode::kUnimplemented, "size expression '" + std::string(text_) +
-                                                  "' uses the function '" + full_name + "'");
+    if (peek() == '.') return error("a property of an input that is not known");
+    if (!names_.input) return error("an input where there are none");
+    TENDON_ASSIGN_OR_RETURN(const Size value, in_context(names_.input(number)));
+    return SymbolicNumber(value);
   }
 
   std::string_view text_;
