@@ -110,7 +110,7 @@ OPERATOR(sum_to_size, "sum_to_size(Tensor self, SymInt[] size) -> Tensor") {
   const DType type = exact ? self.dtype : DType::kInt64;
   Tensor result = self;
   if (!stretched.empty()) result = sum(b, result, stretched, true, type);
-  if (!leading.empty()) result = sum(b, result, leading, false, type);
+  if (!leading.empty() || to.empty()) result = sum(b, result, leading, false, type);
   return result;
 }
 OPERATOR(cross, "cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
