@@ -32,6 +32,9 @@ struct KernelTable {
   ComputeKernel compute[ir::kOpCount][kTileTypeCount] = {};
   ComputeKernel cast[kTileTypeCount][kTileTypeCount] = {};  // [from][to]; null where equal
   ComputeKernel wrap[kDTypeCount] = {};  // to the dtype's range, in its carrier; null if native
+  /// Of half types: the carrier to the bits, as int16 in its carrier, and back; null for others.
+  ComputeKernel to_bits[kDTypeCount] = {};
+  ComputeKernel from_bits[kDTypeCount] = {};
   LoadKernel load[kDTypeCount] = {};
   StoreKernel store[kDTypeCount] = {};
   GatherKernel gather[kDTypeCount] = {};

@@ -62,6 +62,22 @@ void fill_cast(KernelTable& table, TileType from, TileType to) {
   }
 }
 
+template <typename Half>
+std::int32_t bits_of_half(float x) {
+  return static_cast<std::int16_t>(Half(x).bits);
+}
+template <typename Half>
+float half_of_bits(std::int32_t bits) {
+  Half half;
+  half.bits = static_cast<std::uint16_t>(bits);
+  return static_cast<float>(half);
+}
+template <typename Half>
+void fill_bits(KernelTable& table, DType dtype) {
+  table.to_bits[static_cast<int>(dtype)] = unary_loop<float, std::int32_t, bits_of_half<Half>>;
+  table.from_bits[static_cast<int>(dtype)] = unary_loop<std::int32_t, float, half_of_bits<Half>>;
+}
+
 template <typename T>
 void fill_type(KernelTable& table, TileType type) {
   fill_operations<T>(table, type, std::make_index_sequence<ir::kOpCount>());
@@ -84,6 +100,8 @@ void fill_scalar_kernels(KernelTable& table) {
   fill_type<std::uint64_t>(table, TileType::kUInt64);
   fill_type<float>(table, TileType::kFloat32);
   fill_type<double>(table, TileType::kFloat64);
+  fill_bits<Float16>(table, DType::kFloat16);
+  fill_bits<BFloat16>(table, DType::kBFloat16);
   table.wrap_at(DType::kFloat16) = unary_loop<float, float, round_to_half>;
 }
 

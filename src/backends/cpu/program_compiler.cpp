@@ -286,14 +286,26 @@ class Compiler {
     return fits ? a : wrap(a, to);
   }
 
+  RegisterId half_bits(RegisterId a, ComputeKernel kernel, TileType result) {
+    Instruction instruction;
+    instruction.type = result;
+    instruction.a = a;
+    instruction.kernel = kernel;
+    instruction.name = "bitcast";
+    return emit(instruction);
+  }
+
   Result<RegisterId> bitcast(RegisterId a, DType from, DType to) {
     if (from == to || dtype_size(from) != dtype_size(to)) {
       if (from == to) return a;
       return Status(StatusCode::kInternal, "bitcast between types of different sizes");
     }
-    if (is_half(from) || is_half(to)) {
-      return Status(StatusCode::kUnimplemented,
-                    fmt::format("bitcast from {} to {}", dtype_name(from), dtype_name(to)));
+    if (is_half(from)) {
+      a = half_bits(a, table_.to_bits[static_cast<int>(from)], TileType::kInt32);
+      from = DType::kInt16;
+    }
+    if (is_half(to)) {
+      return half_bits(a, table_.from_bits[static_cast<int>(to)], TileType::kFloat32);
     }
     // float32 and float64 have the bits of the carriers of int32 and int64.
     const DType from_bits = from == DType::kFloat32   ? DType::kInt32
