@@ -13,37 +13,84 @@ bool starts_with(std::string_view text, std::string_view prefix) {
 bool ends_with(std::string_view text, std::string_view suffix) {
   return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
 }
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_printable(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return std::isprint(byte) != 0 || std::isspace(byte) != 0 || byte >= 0x80;
+}
+
+struct Signature {
+  std::size_t offset;
+  std::string_view bytes;
+  const char* kind;
+};
+constexpr Signature kSignatures[] = {
+    {0, "GGUF", "a GGUF model"},
+    {0, "\x89HDF\r\n\x1a\n", "an HDF5 file"},
+    {0,
+     "\x7f"
+     "ELF",
+     "a compiled library or program"},
+    {0, "\x1f\x8b", "a gzip file"},
+    {0, "\x93NUMPY", "a NumPy array"},
+    {4, "TFL3", "a TensorFlow Lite model"},
+    {257, "ustar", "a tar archive"},
+    {0, "version https://git-lfs.github.com",
+     "a Git LFS pointer (the file that it stands for has not been fetched)"},
+    {0, "<!DOCTYPE html", "a web page (a download that went wrong)"},
+    {0, "<!doctype html", "a web page (a download that went wrong)"},
+    {0, "<html", "a web page (a download that went wrong)"},
+};
+
+bool is_executorch(std::string_view text) {
+  return text.size() >= 8 && text.substr(4, 2) == "ET" && is_digit(text[6]) && is_digit(text[7]);
+}
+
+/// A little-endian header length, then the header, a JSON object.
+bool is_safetensors(std::string_view text) {
+  if (text.size() < 10 || text[8] != '{') return false;
+  std::uint64_t length = 0;
+  for (int i = 7; i >= 0; --i)
+    length = length << 8 | static_cast<unsigned char>(text[static_cast<std::size_t>(i)]);
+  return length >= 2 && length <= text.size() - 8;
+}
+
+/// A protobuf that begins with field 1 (the IR version, a small number), and then field 2 (the
+/// producer's name) or one that names ONNX near its start.
+bool is_onnx(std::string_view text) {
+  if (text.size() < 4 || text[0] != '\x08' || static_cast<unsigned char>(text[1]) >= 32)
+    return false;
+  const std::string_view head = text.substr(0, 4096);
+  const auto producer_length = static_cast<unsigned char>(text[3]);
+  const std::string_view producer = text.substr(4, producer_length);
+  const bool has_producer = text[2] == '\x12' && !producer.empty() &&
+                            producer.size() == producer_length &&
+                            std::all_of(producer.begin(), producer.end(), is_printable);
+  return has_producer || head.find("onnx") != std::string_view::npos;
+}
+
+bool is_pickle(std::string_view text) {
+  return text.size() >= 2 && text[0] == '\x80' && text[1] >= 2 && text[1] <= 5;
+}
 
 }  // namespace
 
 std::string describe_bytes(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.empty()) return "an empty file";
-  if (text.size() >= 8 && text.substr(4, 2) == "ET") return "an ExecuTorch program (.pte)";
-  if (starts_with(text, "GGUF")) return "a GGUF model";
-  if (starts_with(text, "\x89HDF")) return "an HDF5 file";
-  if (starts_with(text,
-                  "\x7f"
-                  "ELF"))
-    return "a compiled library";
-  if (starts_with(text, "\x1f\x8b")) return "a gzip file";
-  if (starts_with(text, "\x80\x02")) return "a pickle (an old torch.save file)";
-  if (text.size() > 9 && text[8] == '{' && static_cast<unsigned char>(text[7]) == 0)
-    return "a safetensors file";
-  // ONNX: a protobuf whose first field is the IR version, with the producer's name near the start.
-  const std::string_view head = text.substr(0, 4096);
-  if (text[0] == '\x08' && (head.find("pytorch") != std::string_view::npos ||
-                            head.find("onnx") != std::string_view::npos)) {
-    return "an ONNX model";
+  for (const Signature& signature : kSignatures) {
+    if (text.size() >= signature.offset &&
+        starts_with(text.substr(signature.offset), signature.bytes))
+      return signature.kind;
   }
-  if (text[0] == '\x08' && text.size() > 2 && static_cast<unsigned char>(text[1]) < 32 &&
-      text[2] == '\x12')
-    return "an ONNX model";
-  const bool printable = std::all_of(head.begin(), head.end(), [](char c) {
-    return std::isprint(static_cast<unsigned char>(c)) != 0 ||
-           std::isspace(static_cast<unsigned char>(c)) != 0;
-  });
-  return printable ? "a text file" : "";
+  if (is_executorch(text)) return "an ExecuTorch program (.pte)";
+  if (is_pickle(text)) return "a pickle (an old torch.save file)";
+  if (is_safetensors(text)) return "a safetensors file (tensors without a program)";
+  if (is_onnx(text)) return "an ONNX model";
+  const std::string_view head = text.substr(0, 4096);
+  if (std::all_of(head.begin(), head.end(), [](char c) { return c == '\0'; }))
+    return "a file of zeros";
+  return std::all_of(head.begin(), head.end(), is_printable) ? "a text file" : "";
 }
 
 std::string describe_archive(const ZipIndex& zip) {
@@ -51,16 +98,15 @@ std::string describe_archive(const ZipIndex& zip) {
   for (const auto& [name, entry] : zip.entries()) {
     constants = constants || ends_with(name, "/constants.pkl");
     code = code || name.find("/code/") != std::string::npos;
-    data = data || ends_with(name, "/data.pkl");
-    compiled =
-        compiled || name.find("/data/aotinductor/") != std::string::npos || ends_with(name, ".so");
+    data = data || ends_with(name, "/data.pkl") || name == "data.pkl";
+    compiled = compiled || name.find("data/aotinductor/") != std::string::npos ||
+               ends_with(name, ".wrapper.so");
     npy = npy || ends_with(name, ".npy");
   }
-  if (compiled) return "an AOTInductor package: compiled code without a graph";
-  if (constants || code)
-    return "a TorchScript archive (torch.jit.save); export the module with torch.export";
-  if (data)
-    return "a checkpoint (torch.save) without a program; export the module with torch.export";
+  if (zip.entries().empty()) return "an empty zip archive";
+  if (compiled) return "an AOTInductor package (compiled code without a graph)";
+  if (constants || code) return "a TorchScript archive (torch.jit.save)";
+  if (data) return "a checkpoint (torch.save: tensors without a program)";
   if (npy) return "an NPZ file";
   return "a zip archive without a program";
 }
