@@ -6,6 +6,7 @@ namespace tendon::archive {
 
 namespace {
 
+constexpr int kMaxGraphDepth = 32;
 constexpr std::string_view kTorchOps = "torch.ops.";
 
 std::string target_of(const Json& value) {
@@ -75,6 +76,13 @@ TensorsArgument tensors(const Json& value) {
 bool boolean_of(const Json& value) {
   if (!value.IsBool()) throw FormatError("expected true or false");
   return value.GetBool();
+}
+
+MemoryFormat memory_format_of(const Json& value) {
+  const std::int64_t code = integer_of(value);
+  if (code < 1 || code > 4)
+    throw FormatError("memory format number " + std::to_string(code) + " is not known");
+  return static_cast<MemoryFormat>(code);
 }
 
 /// The one tag of a union that is not null.
@@ -227,7 +235,7 @@ Argument import_argument(const Json& value, SymbolRegistry& symbols) {
   if (tag == "as_string") return text_of(v);
   if (tag == "as_strings") return plain_list<StringsArgument>(v, text_of);
   if (tag == "as_scalar_type") return import_dtype(v);
-  if (tag == "as_memory_format") return static_cast<MemoryFormat>(integer_of(v));
+  if (tag == "as_memory_format") return memory_format_of(v);
   if (tag == "as_layout") return LayoutArgument{static_cast<int>(integer_of(v))};
   if (tag == "as_device") {
     DeviceArgument device{text_of(member(v, "type")), std::nullopt};
@@ -254,6 +262,12 @@ Argument import_argument(const Json& value, SymbolRegistry& symbols) {
 }
 
 std::shared_ptr<Graph> import_graph(const Json& value, SymbolRegistry& symbols) {
+  struct Nested {
+    explicit Nested(int& depth) : depth_(++depth) {}
+    ~Nested() { --depth_; }
+    int& depth_;
+  } const nested(symbols.depth);
+  if (symbols.depth > kMaxGraphDepth) throw FormatError("sub-graphs are nested too deep");
   auto graph = std::make_shared<Graph>();
   for (const auto& entry : member(value, "tensor_values").GetObject()) {
     graph->tensors.emplace(text_of(entry.name), import_tensor_meta(entry.value, symbols));

@@ -17,6 +17,7 @@ class SymbolRegistry {
   struct Range {
     std::optional<std::int64_t> lower, upper;
   };
+  int depth = 0;                        // of the sub-graph that is being imported
   std::map<std::string, Range> ranges;  // by symbol name, filled before anything is parsed
 
   ir::Size symbol(const std::string& name, std::optional<std::int64_t> hint = std::nullopt);

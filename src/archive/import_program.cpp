@@ -1,5 +1,8 @@
 #include "archive/import_program.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "archive/guards.h"
 #include "archive/import_graph.h"
 
@@ -15,7 +18,7 @@ void parse_document(rapidjson::Document& document, std::span<const std::byte> js
 std::optional<std::int64_t> bound(const Json& range, const char* name) {
   const Json* value = optional_member(range, name);
   if (value == nullptr || !value->IsInt64()) return std::nullopt;
-  return value->GetInt64();
+  return std::max(value->GetInt64(), -ir::kUnbounded);
 }
 
 bool is_symbol_name(const std::string& text) {
@@ -30,8 +33,13 @@ void import_ranges(const Json& root, SymbolRegistry& symbols) {
   if (constraints == nullptr) return;
   for (const auto& entry : constraints->GetObject()) {
     const std::string text = text_of(entry.name);
-    if (is_symbol_name(text))
-      symbols.ranges[text] = {bound(entry.value, "min_val"), bound(entry.value, "max_val")};
+    if (is_symbol_name(text)) {
+      const SymbolRegistry::Range range{bound(entry.value, "min_val"),
+                                        bound(entry.value, "max_val")};
+      if (range.lower && range.upper && *range.lower > *range.upper)
+        throw FormatError("the range of symbol '" + text + "' is empty");
+      symbols.ranges[text] = range;
+    }
   }
 }
 

@@ -3,14 +3,14 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cstring>
+#include <limits>
 
 #include "archive/bare_graph.h"
 #include "archive/file_kind.h"
 #include "archive/import_program.h"
 #include "archive/sample_inputs.h"
+#include "archive/storage_view.h"
 #include "archive/zip_index.h"
-#include "base/checked_math.h"
 #include "base/mapped_file.h"
 #include "base/status_macros.h"
 
@@ -19,6 +19,7 @@ namespace tendon::archive {
 namespace {
 
 constexpr std::uint64_t kMaxJsonBytes = std::uint64_t{1} << 31;
+constexpr std::uint64_t kMaxStorageBytes = std::uint64_t{1} << 40;
 
 Status invalid(std::string message) {
   return Status(StatusCode::kInvalidArgument, std::move(message));
@@ -29,60 +30,15 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// The bytes of an entry, in place if it is stored.
-struct EntryBytes {
-  std::span<const std::byte> bytes;
-  std::shared_ptr<void> owner;  // of inflated bytes
-};
-Result<EntryBytes> entry_bytes(const ZipIndex& zip, const std::string& name, std::uint64_t limit) {
+/// The bytes of an entry, in place if it is stored; then nobody new owns them.
+Result<StorageBytes> entry_bytes(const ZipIndex& zip, const std::string& name,
+                                 std::uint64_t limit) {
   const ZipEntry* entry = zip.find(name);
   if (entry == nullptr) return data_loss("entry '" + name + "' is missing");
-  if (entry->stored) return EntryBytes{entry->bytes, nullptr};
+  if (entry->stored) return StorageBytes{entry->bytes, nullptr};
   TENDON_ASSIGN_OR_RETURN(std::vector<std::byte> content, zip.read(name, limit));
   auto owned = std::make_shared<std::vector<std::byte>>(std::move(content));
-  return EntryBytes{*owned, owned};
-}
-
-/// A strided view of a storage; every element it can reach lies inside.
-Result<Tensor> view_of_storage(const PayloadEntry& entry, EntryBytes storage,
-                               std::shared_ptr<void> owner) {
-  const auto element = static_cast<std::int64_t>(dtype_size(entry.dtype));
-  if (entry.sizes.size() != entry.strides.size())
-    return data_loss("weight '" + entry.name + "' has " + std::to_string(entry.sizes.size()) +
-                     " sizes and " + std::to_string(entry.strides.size()) + " strides");
-  const auto count = base::checked_product(entry.sizes);
-  if (!count || entry.storage_offset < 0)
-    return data_loss("weight '" + entry.name + "' has impossible sizes");
-  TensorView view;
-  view.dtype = entry.dtype;
-  view.sizes = entry.sizes;
-  view.strides = entry.strides;
-  if (*count == 0) return Tensor(view, std::move(owner));
-  std::optional<std::int64_t> last = entry.storage_offset;
-  for (std::size_t i = 0; last && i < entry.sizes.size(); ++i) {
-    if (entry.strides[i] < 0) return data_loss("weight '" + entry.name + "' has a negative stride");
-    const auto reach = base::checked_multiply(entry.sizes[i] - 1, entry.strides[i]);
-    last = reach ? base::checked_add(*last, *reach) : std::nullopt;
-  }
-  const auto end = last ? base::checked_add(*last, 1) : std::nullopt;
-  const auto bytes = end ? base::checked_multiply(*end, element) : std::nullopt;
-  if (!bytes || static_cast<std::uint64_t>(*bytes) > storage.bytes.size()) {
-    return data_loss("weight '" + entry.name + "' reaches beyond its storage of " +
-                     std::to_string(storage.bytes.size()) + " bytes");
-  }
-  if (reinterpret_cast<std::uintptr_t>(storage.bytes.data()) %
-          static_cast<std::uintptr_t>(element) !=
-      0) {
-    // PyTorch aligns entries; a file that does not is copied.
-    auto copy = Tensor::allocate(DType::kUInt8, {static_cast<std::int64_t>(storage.bytes.size())});
-    if (!copy.ok()) return copy.status();
-    std::memcpy(copy->view().data, storage.bytes.data(), storage.bytes.size());
-    storage.bytes = {static_cast<const std::byte*>(copy->view().data), storage.bytes.size()};
-    owner = std::make_shared<Tensor>(*copy);
-  }
-  // Mapped read-only: Tendon never writes weights.
-  view.data = const_cast<std::byte*>(storage.bytes.data()) + entry.storage_offset * element;
-  return Tensor(view, std::move(owner));
+  return StorageBytes{*owned, owned};
 }
 
 struct Archive {
@@ -97,22 +53,32 @@ Status read_weights(const Archive& archive, const std::string& folder, const std
   const std::string base = archive.root + "data/" + folder + "/";
   const std::string config = base + archive.model + suffix;
   if (archive.zip.find(config) == nullptr) return {};
-  TENDON_ASSIGN_OR_RETURN(EntryBytes json, entry_bytes(archive.zip, config, kMaxJsonBytes));
+  TENDON_ASSIGN_OR_RETURN(StorageBytes json, entry_bytes(archive.zip, config, kMaxJsonBytes));
   TENDON_ASSIGN_OR_RETURN(const std::vector<PayloadEntry> entries,
                           import_payload_config(json.bytes));
+  std::map<std::string, StorageBytes> storages;  // by file: names may share one
   for (const PayloadEntry& entry : entries) {
     if (!entry.has_tensor) continue;  // a custom object; refused where the program takes it
-    TENDON_ASSIGN_OR_RETURN(EntryBytes storage,
-                            entry_bytes(archive.zip, base + entry.file, std::uint64_t{1} << 40));
-    std::shared_ptr<void> owner = storage.owner != nullptr ? storage.owner : archive.owner;
+    auto known = storages.find(entry.file);
+    if (known == storages.end()) {
+      TENDON_ASSIGN_OR_RETURN(StorageBytes found,
+                              entry_bytes(archive.zip, base + entry.file, kMaxStorageBytes));
+      if (found.owner == nullptr) found.owner = archive.owner;
+      // PyTorch aligns entries; those of a file that does not are copied.
+      TENDON_ASSIGN_OR_RETURN(found, aligned_storage(std::move(found)));
+      known = storages.emplace(entry.file, std::move(found)).first;
+    }
+    const StorageBytes& storage = known->second;
     if (entry.use_pickle) {
-      auto tensors = read_torch_save(storage.bytes, owner);
+      auto tensors = read_torch_save(storage.bytes, storage.owner);
       if (!tensors.ok()) return tensors.status().with_context("weight '" + entry.name + "'");
       if (tensors->size() != 1) return data_loss("weight '" + entry.name + "' is not one tensor");
       program.weights[entry.name] = Weight{(*tensors)[0], entry.is_parameter};
       continue;
     }
-    TENDON_ASSIGN_OR_RETURN(Tensor tensor, view_of_storage(entry, storage, std::move(owner)));
+    TENDON_ASSIGN_OR_RETURN(Tensor tensor,
+                            view_of_storage(storage, entry.dtype, entry.sizes, entry.strides,
+                                            entry.storage_offset, "weight '" + entry.name + "'"));
     program.weights[entry.name] = Weight{std::move(tensor), entry.is_parameter};
   }
   return {};
@@ -135,6 +101,8 @@ Result<std::string> choose_model(const ZipIndex& zip, const std::string& root,
     return Status(StatusCode::kNotFound,
                   "the archive has no program '" + wanted + "'; it has: " + list);
   }
+  if (models.empty())
+    return invalid("the archive has no program: no JSON file in '" + prefix + "'");
   if (models.size() == 1) return models[0];
   if (std::find(models.begin(), models.end(), "model") != models.end()) return std::string("model");
   return invalid("the archive has several programs, choose one: " + list);
@@ -169,14 +137,14 @@ Result<Program> read_archive(std::span<const std::byte> bytes, std::shared_ptr<v
   TENDON_ASSIGN_OR_RETURN(std::string model, choose_model(zip, *root, options.model));
   const Archive archive{std::move(zip), *root, model, owner};
   TENDON_ASSIGN_OR_RETURN(
-      EntryBytes json,
+      StorageBytes json,
       entry_bytes(archive.zip, *root + "models/" + model + ".json", kMaxJsonBytes));
   TENDON_ASSIGN_OR_RETURN(Program program, import_program(json.bytes));
   TENDON_RETURN_IF_ERROR(read_weights(archive, "weights", "_weights_config.json", program));
   TENDON_RETURN_IF_ERROR(read_weights(archive, "constants", "_constants_config.json", program));
   const std::string samples = *root + "data/sample_inputs/" + model + ".pt";
   if (archive.zip.find(samples) != nullptr) {
-    TENDON_ASSIGN_OR_RETURN(EntryBytes pickle,
+    TENDON_ASSIGN_OR_RETURN(StorageBytes pickle,
                             entry_bytes(archive.zip, samples, std::uint64_t{1} << 34));
     auto tensors = read_torch_save(pickle.bytes, pickle.owner != nullptr ? pickle.owner : owner);
     if (tensors.ok()) {
@@ -212,7 +180,7 @@ Result<std::vector<std::byte>> inflate_gzip(std::span<const std::byte> bytes) {
 
 Result<Program> read_bare_graph(std::span<const std::byte> json, const ReadOptions& options) {
   TENDON_ASSIGN_OR_RETURN(Program program, import_program(json));
-  TENDON_RETURN_IF_ERROR(draw_weights(program, options.weight_seed));
+  TENDON_RETURN_IF_ERROR(draw_weights(program, options.weight_seed, options.max_drawn_bytes));
   return program;
 }
 

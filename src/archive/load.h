@@ -15,6 +15,7 @@ namespace tendon::archive {
 struct ReadOptions {
   std::string model;              // which program of the archive; empty: the only one, or "model"
   std::uint64_t weight_seed = 0;  // for bare graphs, which have no weights
+  std::uint64_t max_drawn_bytes = std::uint64_t{1} << 37;  // of a bare graph's weights together
 };
 
 /// A `.pt2` archive (any layout that can be read without Python), or a bare graph: `.json` or

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
+#include <unordered_map>
 
 #include "archive/json.h"  // FormatError
 
@@ -11,6 +13,15 @@ namespace tendon::archive {
 namespace {
 
 constexpr std::size_t kMaxStack = 1u << 20;
+constexpr std::size_t kMaxNesting = 64;
+constexpr std::size_t kMaxRank = 64;
+/// Values are copied from the memo, and long texts with them.
+constexpr std::size_t kMaxRecalledText = 1u << 26;
+
+/// The pickle asks for something that is not read on purpose.
+struct RefusedError : FormatError {
+  using FormatError::FormatError;
+};
 
 std::optional<DType> storage_dtype(const std::string& name) {
   static constexpr std::pair<std::string_view, DType> kStorages[] = {
@@ -37,13 +48,25 @@ class Unpickler {
  public:
   Unpickler(std::span<const std::byte> bytes, const RebuildTensor& rebuild)
       : bytes_(bytes), rebuild_(rebuild) {}
+  Unpickler(const Unpickler&) = delete;
+  Unpickler& operator=(const Unpickler&) = delete;
+  /// Containers of a broken pickle may hold themselves, or be nested deeper than destructors can
+  /// follow: they are emptied one by one.
+  ~Unpickler() {
+    if (complete_) return;
+    for (const auto& list : lists_) PickleList().swap(*list);
+    for (const auto& dict : dicts_) PickleDict().swap(*dict);
+  }
 
   PickleValue run() {
     while (true) {
       if (stack_.size() > kMaxStack) throw FormatError("the pickle's stack grows too large");
       const auto code = take<std::uint8_t>();
       if (code == '.') {
-        return pop();
+        PickleValue result = pop();
+        check_nesting();
+        complete_ = true;
+        return result;
       }
       step(code);
     }
@@ -93,7 +116,45 @@ class Unpickler {
     return items;
   }
   void push_sequence(PickleList items) {
-    push(PickleValue::Sequence{std::make_shared<PickleList>(std::move(items))});
+    lists_.push_back(std::make_shared<PickleList>(std::move(items)));
+    push(PickleValue::Sequence{lists_.back()});
+  }
+  void push_dict() {
+    dicts_.push_back(std::make_shared<PickleDict>());
+    push(PickleValue::Dict{dicts_.back()});
+  }
+
+  /// How deep a value's containers are nested; throws where they hold themselves.
+  std::size_t height(const PickleValue& value, std::size_t depth) {
+    const void* container = nullptr;
+    const auto* list = std::get_if<PickleValue::Sequence>(&value.content);
+    const auto* dict = std::get_if<PickleValue::Dict>(&value.content);
+    if (list != nullptr) container = list->items.get();
+    if (dict != nullptr) container = dict->items.get();
+    if (container == nullptr) return 0;
+    // An unfinished container has the height of one that is nested too deep.
+    const auto [it, first] = heights_.emplace(container, kMaxNesting);
+    if (!first) return it->second;
+    if (depth > kMaxNesting) throw FormatError("the pickle's containers are nested too deep");
+    std::size_t result = 0;
+    const auto visit = [&](const PickleValue& item) {
+      result = std::max(result, height(item, depth + 1) + 1);
+    };
+    if (list != nullptr) {
+      for (const PickleValue& item : *list->items) visit(item);
+    } else {
+      for (const auto& [key, item] : *dict->items) {
+        visit(key);
+        visit(item);
+      }
+    }
+    if (result > kMaxNesting) throw FormatError("the pickle's containers are nested too deep");
+    heights_[container] = result;
+    return result;
+  }
+  void check_nesting() {
+    for (const auto& list : lists_) height(PickleValue{PickleValue::Sequence{list}}, 0);
+    for (const auto& dict : dicts_) height(PickleValue{PickleValue::Dict{dict}}, 0);
   }
   template <typename T>
   T& top(const char* what) {
@@ -113,6 +174,7 @@ class Unpickler {
     for (const PickleValue& item :
          *expect<PickleValue::Sequence>(value, "a tuple of sizes").items) {
       sizes.push_back(expect<std::int64_t>(item, "an integer"));
+      if (sizes.size() > kMaxRank) throw FormatError("the pickle's tensor has too many axes");
     }
     return sizes;
   }
@@ -138,7 +200,7 @@ class Unpickler {
     } else if (name == "torch._utils._rebuild_parameter" && !list.empty()) {
       push(expect<Tensor>(list[0], "a tensor"));
     } else if (name == "collections.OrderedDict") {
-      push(PickleValue::Dict{std::make_shared<std::vector<std::pair<PickleValue, PickleValue>>>()});
+      push_dict();
     } else if (name == "torch.Size" && list.size() == 1) {
       stack_.push_back(list[0]);
     } else if (name == "torch.device" || name == "torch.serialization._get_layout") {
@@ -149,7 +211,7 @@ class Unpickler {
   }
 
   [[noreturn]] static void refuse(const std::string& name) {
-    throw FormatError("the pickle asks for '" + name + "', which is not read");
+    throw RefusedError("the pickle asks for '" + name + "', which is not read");
   }
 
   void push_global(const std::string& name) {
@@ -266,8 +328,7 @@ class Unpickler {
         break;
       }
       case '}':
-        push(PickleValue::Dict{
-            std::make_shared<std::vector<std::pair<PickleValue, PickleValue>>>()});
+        push_dict();
         break;
       case 's': {
         PickleValue v = pop(), k = pop();
@@ -326,7 +387,8 @@ class Unpickler {
         pop();
         break;  // BUILD: state that plain data does not have
       default:
-        throw FormatError("the pickle uses opcode " + std::to_string(code) + ", which is not read");
+        throw RefusedError("the pickle uses opcode " + std::to_string(code) +
+                           ", which is not read");
     }
   }
   const PickleValue& peek() const {
@@ -336,6 +398,10 @@ class Unpickler {
   void recall(std::uint32_t key) {
     const auto it = memo_.find(key);
     if (it == memo_.end()) throw FormatError("the pickle recalls what it never had");
+    if (const auto* text = std::get_if<std::string>(&it->second.content)) {
+      recalled_text_ += text->size();
+      if (recalled_text_ > kMaxRecalledText) throw FormatError("the pickle repeats too much text");
+    }
     stack_.push_back(it->second);
   }
 
@@ -344,6 +410,11 @@ class Unpickler {
   std::size_t at_ = 0;
   PickleList stack_;
   std::map<std::uint32_t, PickleValue> memo_;
+  std::vector<std::shared_ptr<PickleList>> lists_;
+  std::vector<std::shared_ptr<PickleDict>> dicts_;
+  std::unordered_map<const void*, std::size_t> heights_;
+  std::size_t recalled_text_ = 0;
+  bool complete_ = false;
 };
 
 }  // namespace
@@ -351,6 +422,8 @@ class Unpickler {
 Result<PickleValue> read_pickle(std::span<const std::byte> bytes,
                                 const RebuildTensor& rebuild) try {
   return Unpickler(bytes, rebuild).run();
+} catch (const RefusedError& error) {
+  return Status(StatusCode::kInvalidArgument, error.what());
 } catch (const FormatError& error) {
   return Status(StatusCode::kDataLoss, error.what());
 }

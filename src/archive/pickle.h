@@ -18,6 +18,7 @@ namespace tendon::archive {
 
 struct PickleValue;
 using PickleList = std::vector<PickleValue>;
+using PickleDict = std::vector<std::pair<PickleValue, PickleValue>>;
 
 struct PickleValue {
   struct None {};
@@ -33,7 +34,7 @@ struct PickleValue {
     std::shared_ptr<PickleList> items;
   };
   struct Dict {
-    std::shared_ptr<std::vector<std::pair<PickleValue, PickleValue>>> items;
+    std::shared_ptr<PickleDict> items;
   };
   struct Mark {};
   std::variant<None, bool, std::int64_t, double, std::string, Global, Storage, Sequence, Dict,
@@ -47,7 +48,7 @@ using RebuildTensor =
                                  const Sizes& sizes, const Sizes& strides)>;
 
 /// Errors: DataLoss for a broken pickle, InvalidArgument for one that asks for anything but tensors
-/// and plain data.
+/// and plain data. Containers of the result never hold themselves and are nested a few deep.
 Result<PickleValue> read_pickle(std::span<const std::byte> bytes, const RebuildTensor& rebuild);
 
 }  // namespace tendon::archive

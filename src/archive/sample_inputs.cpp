@@ -2,14 +2,16 @@
 
 #include "archive/import_program.h"
 #include "archive/pickle.h"
-#include "base/checked_math.h"
+#include "archive/storage_view.h"
 #include "base/status_macros.h"
 
 namespace tendon::archive {
 
 namespace {
 
-constexpr int kMaxDepth = 64;
+/// Containers that share their contents say the same tensor many times over; files do not.
+constexpr std::size_t kMaxTensors = 1u << 16;
+constexpr std::size_t kMaxItems = 1u << 20;
 constexpr std::uint64_t kMaxEntry = std::uint64_t{1} << 34;
 
 Status data_loss(std::string message) { return Status(StatusCode::kDataLoss, std::move(message)); }
@@ -24,51 +26,36 @@ Result<PickleValue> unpickle(std::span<const std::byte> bytes, const std::shared
   }
   TENDON_ASSIGN_OR_RETURN(const std::vector<std::byte> pickle,
                           zip.read(root + "data.pkl", kMaxEntry));
+  std::map<std::string, StorageBytes> storages;
   const RebuildTensor rebuild = [&](const PickleValue::Storage& storage, std::int64_t offset,
                                     const Sizes& sizes, const Sizes& strides) -> Result<Tensor> {
-    const ZipEntry* entry = zip.find(root + "data/" + storage.key);
-    if (entry == nullptr || !entry->stored)
-      return data_loss("storage '" + storage.key + "' is missing");
-    const auto count = base::checked_product(sizes);
-    if (sizes.size() != strides.size() || offset < 0 || !count)
-      return data_loss("a tensor with impossible sizes");
-    const auto element = static_cast<std::int64_t>(dtype_size(storage.dtype));
-    TensorView view;
-    view.dtype = storage.dtype;
-    view.sizes = sizes;
-    view.strides = strides;
-    if (*count == 0) return Tensor(view, owner);
-    std::optional<std::int64_t> last = offset;
-    for (std::size_t i = 0; last && i < sizes.size(); ++i) {
-      if (strides[i] < 0) return data_loss("a tensor with a negative stride");
-      const auto reach = base::checked_multiply(sizes[i] - 1, strides[i]);
-      last = reach ? base::checked_add(*last, *reach) : std::nullopt;
+    auto known = storages.find(storage.key);
+    if (known == storages.end()) {
+      const ZipEntry* entry = zip.find(root + "data/" + storage.key);
+      if (entry == nullptr || !entry->stored)
+        return data_loss("storage '" + storage.key + "' is missing");
+      // Storages in a file within a file need not be aligned.
+      TENDON_ASSIGN_OR_RETURN(StorageBytes found, aligned_storage({entry->bytes, owner}));
+      known = storages.emplace(storage.key, std::move(found)).first;
     }
-    const auto end = last ? base::checked_add(*last, 1) : std::nullopt;
-    const auto needed = end ? base::checked_multiply(*end, element) : std::nullopt;
-    if (!needed || static_cast<std::uint64_t>(*needed) > entry->bytes.size()) {
-      return data_loss("a tensor reaches beyond its storage");
-    }
-    view.data = const_cast<std::byte*>(entry->bytes.data()) + offset * element;
-    const Tensor in_place(view, owner);
-    // Storages in a file within a file need not be aligned.
-    if (reinterpret_cast<std::uintptr_t>(view.data) % static_cast<std::uintptr_t>(element) == 0)
-      return in_place;
-    return in_place.contiguous_copy();
+    return view_of_storage(known->second, storage.dtype, sizes, strides, offset,
+                           "a tensor of storage '" + storage.key + "'");
   };
   return read_pickle(pickle, rebuild);
 }
 
-Status collect(const PickleValue& value, std::vector<Tensor>& tensors, int depth) {
-  if (depth > kMaxDepth) return data_loss("containers are nested too deep");
+/// Nesting was bounded when the pickle was read; the number of visits was not.
+Status collect(const PickleValue& value, std::vector<Tensor>& tensors, std::size_t& visits) {
+  if (++visits > kMaxItems || tensors.size() > kMaxTensors)
+    return data_loss("containers hold too many items");
   if (const auto* tensor = std::get_if<Tensor>(&value.content)) {
     tensors.push_back(*tensor);
   } else if (const auto* list = std::get_if<PickleValue::Sequence>(&value.content)) {
     for (const PickleValue& item : *list->items)
-      TENDON_RETURN_IF_ERROR(collect(item, tensors, depth + 1));
+      TENDON_RETURN_IF_ERROR(collect(item, tensors, visits));
   } else if (const auto* dict = std::get_if<PickleValue::Dict>(&value.content)) {
     for (const auto& [key, item] : *dict->items)
-      TENDON_RETURN_IF_ERROR(collect(item, tensors, depth + 1));
+      TENDON_RETURN_IF_ERROR(collect(item, tensors, visits));
   }
   return {};
 }
@@ -99,7 +86,8 @@ Result<std::vector<Tensor>> read_torch_save(std::span<const std::byte> bytes,
                                             std::shared_ptr<void> owner) {
   TENDON_ASSIGN_OR_RETURN(const PickleValue value, unpickle(bytes, owner));
   std::vector<Tensor> tensors;
-  TENDON_RETURN_IF_ERROR(collect(value, tensors, 0));
+  std::size_t visits = 0;
+  TENDON_RETURN_IF_ERROR(collect(value, tensors, visits));
   return tensors;
 }
 
@@ -113,13 +101,22 @@ Result<Program> read_old_layout(const ZipIndex& zip, std::shared_ptr<void> owner
   TENDON_RETURN_IF_ERROR(read_named(zip, "serialized_state_dict.pt", tensors, owners));
   TENDON_RETURN_IF_ERROR(read_named(zip, "serialized_constants.pt", tensors, owners));
   for (auto& [name, tensor] : tensors) program.weights[name] = Weight{tensor, false};
+  for (const InputSpec& spec : program.inputs) {
+    const auto weight = program.weights.find(spec.target);
+    if (spec.kind == InputSpec::Kind::kParameter && weight != program.weights.end())
+      weight->second.is_parameter = true;
+  }
   if (const ZipEntry* entry = zip.find("serialized_example_inputs.pt");
       entry != nullptr && entry->size > 0) {
     TENDON_ASSIGN_OR_RETURN(std::vector<std::byte> content,
                             zip.read("serialized_example_inputs.pt", kMaxEntry));
     auto owned = std::make_shared<std::vector<std::byte>>(std::move(content));
     auto samples = read_torch_save(*owned, owned);
-    if (samples.ok()) program.sample_inputs = std::move(*samples);
+    if (samples.ok()) {
+      program.sample_inputs = std::move(*samples);
+    } else {
+      program.warnings.push_back("the sample inputs cannot be read: " + samples.status().message());
+    }
   }
   return program;
 }
