@@ -190,14 +190,4 @@ OPERATOR(clamp_max_tensor, "clamp_max.Tensor(Tensor self, Tensor max) -> Tensor"
                      [](const std::vector<Expr>& e) { return minimum(e[0], e[1]); });
 }
 
-OPERATOR(dropout, "dropout(Tensor input, float p, bool train) -> Tensor",
-         "feature_dropout(Tensor input, float p, bool train) -> Tensor",
-         "alpha_dropout(Tensor input, float p, bool train) -> Tensor",
-         "feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor") {
-  if (arguments.boolean("train") && arguments.real("p") > 0) {
-    throw Unsupported("dropout in training mode");
-  }
-  return Outputs::alias_of("input");
-}
-
 }  // namespace tendon::aten

@@ -6,13 +6,52 @@
 
 namespace tendon::aten {
 
+namespace {
+
+/// In steps, with some of the weights set to zero and the others scaled up.
+Tensor attention_with_dropout(Builder& b, const Tensor& q, const Tensor& key, const Tensor& value,
+                              const ir::Attention& attributes, const Builder::Body& bias,
+                              double dropout) {
+  const auto heads = ir::divide_exactly(q.size(-3), key.size(-3));
+  if (!heads) throw InvalidProgram("the query's heads are no multiple of the key's");
+  const auto repeated = [&](const Tensor& t) {
+    Shape shape = t.shape;
+    shape[shape.size() - 3] = q.size(-3);
+    return b.map(shape, [&](const Indices& i) {
+      Indices index = i;
+      index[i.size() - 3] = floor_divide(i[i.size() - 3], b.size(*heads));
+      return b.load(t, index);
+    });
+  };
+  const DType type = q.dtype, compute = compute_type(type);
+  const Tensor product = wide_matmul(b, q, transpose(b, repeated(key), -2, -1));
+  const Tensor scores = b.map(product.shape, [&](const Indices& i) {
+    Expr score = b.load(product, i) * attributes.scale;
+    const Expr minus_infinity = like(score, -std::numeric_limits<double>::infinity());
+    if (attributes.causal) {
+      const Expr masked = i[i.size() - 1] > i[i.size() - 2];
+      score = select(masked, minus_infinity, score);
+    }
+    return bias ? score + bias(i) : score;
+  });
+  const Tensor weights = softmax(b, scores, scores.rank() - 1, compute);
+  const Tensor noise = uniform_numbers(b, weights.shape, DType::kFloat32);
+  const Tensor kept = b.map(weights.shape, [&](const Indices& i) {
+    const Expr weight = b.load(weights, i);
+    const Expr scaled = dropout < 1 ? weight * (1 / (1 - dropout)) : like(weight, 0.0);
+    return cast(type, select(b.load(noise, i) < dropout, like(weight, 0.0), scaled));
+  });
+  return matmul(b, kept, repeated(value));
+}
+
+}  // namespace
+
 OPERATOR(scaled_dot_product_attention,
          "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? "
          "attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool "
          "enable_gqa=False) -> Tensor") {
   const Tensor& query = arguments.tensor("query");
   Tensor key = arguments.tensor("key"), value = arguments.tensor("value");
-  if (arguments.real("dropout_p") > 0) throw Unsupported("dropout in attention");
   Tensor q = query;
   // [batch..., heads, length, width]; a missing head axis counts as one head.
   const auto with_head = [&](const Tensor& t) { return t.rank() == 2 ? unsqueeze(b, t, 0) : t; };
@@ -60,7 +99,10 @@ OPERATOR(scaled_dot_product_attention,
                     b.constant(compute, -std::numeric_limits<double>::infinity()));
     };
   }
-  const Tensor output = b.attention(q, key, value, attributes, bias);
+  const double dropout = arguments.real("dropout_p");
+  const Tensor output = dropout > 0
+                            ? attention_with_dropout(b, q, key, value, attributes, bias, dropout)
+                            : b.attention(q, key, value, attributes, bias);
   return query.rank() == 2 ? squeeze(b, output, {0}) : output;
 }
 

@@ -145,6 +145,10 @@ Expr exponential(const Source& source, Expr position, DType compute, double rate
 
 }  // namespace
 
+Tensor uniform_numbers(Builder& b, const Shape& shape, DType dtype) {
+  return uniform(b, shape, dtype, 0, 1);
+}
+
 OPERATOR(rand,
          "rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
          "bool? pin_memory=None) -> Tensor",

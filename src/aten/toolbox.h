@@ -104,6 +104,9 @@ std::pair<Tensor, Tensor> mean_and_variance(Builder& b, const Tensor& x,
 Tensor softmax(Builder& b, const Tensor& x, int axis, DType dtype);
 Tensor log_softmax(Builder& b, const Tensor& x, int axis, DType dtype);
 
+// ---- Random numbers (random.cpp): new ones for every call, uniform in [0, 1).
+Tensor uniform_numbers(Builder& b, const Shape& shape, DType dtype);
+
 // ---- Products (product.cpp). PyTorch's matmul on any ranks, complex too.
 Tensor matmul(Builder& b, const Tensor& x, const Tensor& y);
 /// The same, but products of half types stay float32, as they were accumulated: for what is added
