@@ -14,6 +14,9 @@ namespace tendon::archive {
 namespace {
 
 constexpr std::uint64_t kMaxEntries = 1u << 20;
+/// What may be inflated: far more than weights shrink by, far less than what zeros do (1000 times).
+constexpr std::uint64_t kMaxInflation = 64;
+constexpr std::uint64_t kFreeInflation = std::uint64_t{1} << 28;
 
 Status data_loss(std::string message) { return Status(StatusCode::kDataLoss, std::move(message)); }
 
@@ -35,6 +38,8 @@ Status index_entry(void* file, std::span<const std::byte> archive,
     return data_loss("the zip archive's table of contents is broken");
   }
   if (info.size_filename >= sizeof(name)) return data_loss("an entry's name is too long");
+  if (std::strlen(name) != info.size_filename)
+    return data_loss("an entry's name holds a zero byte");
   if ((info.flag & 1) != 0) return data_loss(std::string("entry '") + name + "' is encrypted");
   ZipEntry entry;
   entry.size = info.uncompressed_size;
@@ -67,7 +72,10 @@ Status index_entry(void* file, std::span<const std::byte> archive,
 Result<ZipIndex> ZipIndex::open(std::span<const std::byte> archive) {
   tensor::MemoryZip memory{archive};
   const Unzip file = open_zip(memory);
-  if (file == nullptr) return data_loss("not a zip archive, or a truncated one");
+  if (file == nullptr) {
+    return data_loss(
+        "the zip archive is truncated: its table of contents, the last part, is missing");
+  }
   unz_global_info64 info{};
   if (unzGetGlobalInfo64(file.get(), &info) != UNZ_OK || info.number_entry > kMaxEntries) {
     return data_loss("the zip archive's table of contents is broken");
@@ -102,6 +110,13 @@ Result<std::vector<std::byte>> ZipIndex::read(std::string_view name, std::uint64
                                                       std::to_string(entry->size) + " bytes");
   }
   if (entry->stored) return std::vector<std::byte>(entry->bytes.begin(), entry->bytes.end());
+  if (entry->size > kFreeInflation + kMaxInflation * archive_.size() - inflated_) {
+    return Status(StatusCode::kResourceExhausted,
+                  "entry '" + std::string(name) + "' claims to inflate to " +
+                      std::to_string(entry->size) + " bytes, too many for an archive of " +
+                      std::to_string(archive_.size()));
+  }
+  inflated_ += entry->size;
   tensor::MemoryZip memory{archive_};
   const Unzip file = open_zip(memory);
   const std::string path(name);

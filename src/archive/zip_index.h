@@ -19,6 +19,7 @@ struct ZipEntry {
   std::span<const std::byte> bytes;
 };
 
+/// One thread at a time.
 class ZipIndex {
  public:
   /// Errors: DataLoss, for an archive that contradicts itself or lies outside its file.
@@ -27,13 +28,15 @@ class ZipIndex {
   /// Full names, root folder included.
   const std::map<std::string, ZipEntry, std::less<>>& entries() const { return entries_; }
   const ZipEntry* find(std::string_view name) const;
-  /// A copy of an entry's content, inflated if need be. Errors: DataLoss; ResourceExhausted for an
-  /// entry that claims more than `limit` bytes.
+  /// A copy of an entry's content, inflated if need be. Errors: NotFound; DataLoss;
+  /// ResourceExhausted for an entry that claims more than `limit` bytes, or one that makes all that
+  /// was inflated far larger than the archive.
   Result<std::vector<std::byte>> read(std::string_view name, std::uint64_t limit) const;
 
  private:
   std::span<const std::byte> archive_;
   std::map<std::string, ZipEntry, std::less<>> entries_;
+  mutable std::uint64_t inflated_ = 0;  // bytes in all
 };
 
 }  // namespace tendon::archive
