@@ -139,15 +139,16 @@ TEST(ZipIndex, DuplicateNamesAreRefused) {
 }
 
 TEST(ZipIndex, BombsAreRefused) {
-  const std::string zeros(std::size_t{200} << 20, '\0');
-  const std::string zip = write_zip({{"a", zeros, true}, {"b", zeros, true}});
+  const std::string zip = write_zip({{"zeros", std::string(std::size_t{96} << 20, '\0'), true}});
   ASSERT_LT(zip.size(), 1u << 20);
   const auto index = ZipIndex::open(as_bytes(zip));
   ASSERT_TRUE(index.ok());
-  EXPECT_TRUE(index->read("a", ~std::uint64_t{0}).ok());
-  const auto second = index->read("b", ~std::uint64_t{0});
-  ASSERT_FALSE(second.ok());
-  EXPECT_EQ(second.status().code(), StatusCode::kResourceExhausted);
+  // All entries draw on one budget; two may be what they seem, the third is too much.
+  EXPECT_TRUE(index->read("zeros", ~std::uint64_t{0}).ok());
+  EXPECT_TRUE(index->read("zeros", ~std::uint64_t{0}).ok());
+  const auto third = index->read("zeros", ~std::uint64_t{0});
+  ASSERT_FALSE(third.ok());
+  EXPECT_EQ(third.status().code(), StatusCode::kResourceExhausted);
 }
 
 TEST(ZipIndex, ArchivesMayFollowOtherBytes) {

@@ -8,7 +8,9 @@ namespace tendon::tensor {
 namespace {
 
 voidpf open(voidpf opaque, const void*, int) {
-  static_cast<MemoryZip*>(opaque)->position = 0;
+  auto& memory = *static_cast<MemoryZip*>(opaque);
+  memory.position = 0;
+  memory.ended = false;
   return opaque;
 }
 
@@ -17,6 +19,7 @@ uLong read(voidpf opaque, voidpf, void* buffer, uLong size) {
   const std::uint64_t count = std::min<std::uint64_t>(size, memory.bytes.size() - memory.position);
   if (count != 0) std::memcpy(buffer, memory.bytes.data() + memory.position, count);
   memory.position += count;
+  memory.ended = memory.ended || count < size;
   return count;
 }
 
@@ -35,7 +38,8 @@ long seek(voidpf opaque, voidpf, ZPOS64_T offset, int origin) {
 }
 
 int close(voidpf, voidpf) { return 0; }
-int error(voidpf, voidpf) { return 0; }
+/// minizip takes the end of the file for zeros unless it is told that reading failed.
+int error(voidpf opaque, voidpf) { return static_cast<MemoryZip*>(opaque)->ended ? 1 : 0; }
 
 }  // namespace
 

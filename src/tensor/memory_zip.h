@@ -13,6 +13,7 @@ namespace tendon::tensor {
 struct MemoryZip {
   std::span<const std::byte> bytes;
   std::uint64_t position = 0;
+  bool ended = false;  // something was read beyond the end
 };
 
 /// Reading functions over `memory`, which must outlive every use of them; for unzOpen2_64.
