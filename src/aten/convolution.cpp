@@ -31,9 +31,34 @@ Tensor with_bias(Builder& b, const Tensor& x, const std::optional<Tensor>& bias)
 }
 
 Tensor convolve(Builder& b, const Tensor& input, const Tensor& weight,
+                const std::optional<Tensor>& bias, Window window);
+
+/// (a + bi) * (c + di) by convolutions of the parts.
+Tensor convolve_complex(Builder& b, const Tensor& input, const Tensor& weight,
+                        const std::optional<Tensor>& bias, const Window& window) {
+  const Tensor xr = real_part(b, input), xi = imaginary_part(b, input);
+  const Tensor wr = real_part(b, weight), wi = imaginary_part(b, weight);
+  std::optional<Tensor> real_bias, imaginary_bias;
+  if (bias) {
+    real_bias = real_part(b, *bias);
+    imaginary_bias = imaginary_part(b, *bias);
+  }
+  const auto combine = [&](const Tensor& p, const Tensor& q, bool subtract) {
+    return elementwise(b, {p, q}, compute_type(p.dtype), p.dtype, [&](const std::vector<Expr>& e) {
+      return subtract ? e[0] - e[1] : e[0] + e[1];
+    });
+  };
+  return make_complex(b,
+                      combine(convolve(b, xr, wr, real_bias, window),
+                              convolve(b, xi, wi, std::nullopt, window), true),
+                      combine(convolve(b, xr, wi, imaginary_bias, window),
+                              convolve(b, xi, wr, std::nullopt, window), false));
+}
+
+Tensor convolve(Builder& b, const Tensor& input, const Tensor& weight,
                 const std::optional<Tensor>& bias, Window window) {
   const std::size_t axes = static_cast<std::size_t>(weight.rank()) - 2;
-  if (input.complex()) throw Unsupported("complex numbers");
+  if (input.complex()) return convolve_complex(b, input, weight, bias, window);
   const bool unbatched = input.rank() == weight.rank() - 1;
   const Tensor x = unbatched ? unsqueeze(b, input, 0) : input;
   if (x.rank() != weight.rank()) throw InvalidProgram("the input's rank does not fit the weight's");
@@ -110,39 +135,43 @@ Outputs transposed(Builder& b, const Arguments& arguments) {
 }  // namespace
 
 OPERATOR(conv,
-         "conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, SymInt[1] "
-         "padding=0, int[1] dilation=1, int groups=1) -> Tensor",
-         "conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, SymInt[2] "
-         "padding=0, int[2] dilation=1, int groups=1) -> Tensor",
-         "conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, SymInt[3] "
-         "padding=0, int[3] dilation=1, int groups=1) -> Tensor") {
+         "conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] "
+         "padding=0, SymInt[1] dilation=1, SymInt groups=1) -> Tensor",
+         "conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] "
+         "padding=0, SymInt[2] dilation=1, SymInt groups=1) -> Tensor",
+         "conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] "
+         "padding=0, SymInt[3] dilation=1, SymInt groups=1) -> Tensor") {
   return plain(b, arguments);
 }
 OPERATOR(conv_padding,
-         "conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, str "
-         "padding='valid', int[1] dilation=1, int groups=1) -> Tensor",
-         "conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, str "
-         "padding='valid', int[2] dilation=1, int groups=1) -> Tensor",
-         "conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, str "
-         "padding='valid', int[3] dilation=1, int groups=1) -> Tensor") {
+         "conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, str "
+         "padding='valid', SymInt[1] dilation=1, SymInt groups=1) -> Tensor",
+         "conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, str "
+         "padding='valid', SymInt[2] dilation=1, SymInt groups=1) -> Tensor",
+         "conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, str "
+         "padding='valid', SymInt[3] dilation=1, SymInt groups=1) -> Tensor") {
   return named_padding(b, arguments);
 }
 OPERATOR(
     conv_transpose,
-    "conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, SymInt[1] "
-    "padding=0, SymInt[1] output_padding=0, int groups=1, int[1] dilation=1) -> Tensor",
-    "conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, "
-    "SymInt[2] padding=0, SymInt[2] output_padding=0, int groups=1, int[2] dilation=1) -> Tensor",
-    "conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, "
-    "SymInt[3] padding=0, SymInt[3] output_padding=0, int groups=1, int[3] dilation=1) -> Tensor") {
+    "conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, "
+    "SymInt[1] "
+    "padding=0, SymInt[1] output_padding=0, SymInt groups=1, SymInt[1] dilation=1) -> Tensor",
+    "conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, "
+    "SymInt[2] padding=0, SymInt[2] output_padding=0, SymInt groups=1, SymInt[2] dilation=1) -> "
+    "Tensor",
+    "conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, "
+    "SymInt[3] padding=0, SymInt[3] output_padding=0, SymInt groups=1, SymInt[3] dilation=1) -> "
+    "Tensor") {
   return transposed(b, arguments);
 }
-OPERATOR(convolution,
-         "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, SymInt[] padding, "
-         "int[] dilation, bool transposed, SymInt[] output_padding, int groups) -> Tensor",
-         "_convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, SymInt[] padding, "
-         "int[] dilation, bool transposed, SymInt[] output_padding, int groups, bool benchmark, "
-         "bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor") {
+OPERATOR(
+    convolution,
+    "convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
+    "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
+    "_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
+    "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, "
+    "bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor") {
   if (arguments.boolean("transposed")) return transposed(b, arguments);
   return plain(b, arguments);
 }

@@ -21,8 +21,8 @@ struct Bags {
 /// offsets[k] is where bag k begins.
 Bags bags_of(Builder& b, const Tensor& indices, const Tensor& offsets, bool last_included) {
   if (indices.rank() != 1 || offsets.rank() != 1) {
-    throw Unsupported("indices of rank " + std::to_string(indices.rank()) + " and offsets of rank " +
-                      std::to_string(offsets.rank()));
+    throw Unsupported("indices of rank " + std::to_string(indices.rank()) +
+                      " and offsets of rank " + std::to_string(offsets.rank()));
   }
   Bags bags;
   bags.indices = cast(b, indices, DType::kInt64);
@@ -31,9 +31,8 @@ Bags bags_of(Builder& b, const Tensor& indices, const Tensor& offsets, bool last
   bags.bag = b.reduce(ReduceOp::kSum, indices.shape, {bags.count}, [&](const Indices& i) {
     return cast(DType::kInt64, b.load(begins, {i[1]}) <= i[0]);
   });
-  bags.bag = b.map(indices.shape, [&, counted = bags.bag](const Indices& i) {
-    return b.load(counted, i) - 1;
-  });
+  bags.bag = b.map(indices.shape,
+                   [&, counted = bags.bag](const Indices& i) { return b.load(counted, i) - 1; });
   return bags;
 }
 
@@ -53,8 +52,9 @@ Outputs embedding_bag(Builder& b, const Arguments& arguments, std::int64_t paddi
                             arguments.boolean("include_last_offset"));
   const std::optional<Tensor> factors = arguments.optional_tensor("per_sample_weights");
   if (factors && mode != BagMode::kSum) {
-    throw InvalidProgram("embedding_bag: per_sample_weights was not None. per_sample_weights is "
-                         "only supported for mode='sum'");
+    throw InvalidProgram(
+        "embedding_bag: per_sample_weights was not None. per_sample_weights is "
+        "only supported for mode='sum'");
   }
   if (padding < 0) padding = -1;  // PyTorch has wrapped it by now; nothing else is negative
   const DType compute = compute_type(weight.dtype);
@@ -116,22 +116,24 @@ OPERATOR(embedding,
     return Indices{checked_element(b, indices, at, weight.size(0), kOutOfRange), i.back()};
   });
 }
-OPERATOR(embedding_bag,
-         "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool "
-         "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, "
-         "bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)") {
+OPERATOR(
+    embedding_bag,
+    "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool "
+    "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, "
+    "bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)") {
   return embedding_bag(b, arguments, -1);
 }
-OPERATOR(embedding_bag_padding,
-         "embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool "
-         "scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool "
-         "include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
-         "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool "
-         "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, "
-         "bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
-         "_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool "
-         "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, "
-         "bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)") {
+OPERATOR(
+    embedding_bag_padding,
+    "embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool "
+    "scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool "
+    "include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
+    "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool "
+    "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, "
+    "bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+    "_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool "
+    "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, "
+    "bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)") {
   return embedding_bag(b, arguments, arguments.optional_integer("padding_idx").value_or(-1));
 }
 
@@ -158,8 +160,8 @@ OPERATOR(embedding_renorm,
   };
   plan.source = full(b, {}, true, DType::kBool);
   plan.source_position = [](const Indices&) { return Indices(); };
-  const Tensor used = scatter_plan(b, ir::ScatterOp::kAssign,
-                                   full(b, {self.size(0)}, false, DType::kBool), plan);
+  const Tensor used =
+      scatter_plan(b, ir::ScatterOp::kAssign, full(b, {self.size(0)}, false, DType::kBool), plan);
   return b.map(self.shape, [&](const Indices& i) {
     Expr norm = b.load(sums, {i[0]});
     if (norm_type == 2.0) {

@@ -110,11 +110,10 @@ Tensor scatter(Builder& b, const Arguments& arguments, const std::optional<Tenso
     source = scalar_tensor(b, arguments.scalar("value"), self.dtype);
   }
   const ScatterPlan plan = plan_along(b, self, axis, index, source);
-  const Tensor result =
-      request.kind == Kind::kAssign
-          ? scatter_plan(b, ir::ScatterOp::kAssign, self, plan)
-          : scatter_reduction(b, request.reduction, self, plan, request.include_self,
-                              HalfRounding::kOnce);
+  const Tensor result = request.kind == Kind::kAssign
+                            ? scatter_plan(b, ir::ScatterOp::kAssign, self, plan)
+                            : scatter_reduction(b, request.reduction, self, plan,
+                                                request.include_self, HalfRounding::kOnce);
   return reshape(b, result, target.shape);
 }
 
@@ -192,7 +191,9 @@ OPERATOR(put, "put(Tensor self, Tensor index, Tensor source, bool accumulate=Fal
                          scalar_type_name(index.dtype));
   }
   if (source.dtype != self.dtype) {
-    throw InvalidProgram("put_(): self and source expected to have the same dtype, but got self.dtype = " + scalar_type_name(self.dtype) + " and source.dtype = " + scalar_type_name(source.dtype));
+    throw InvalidProgram(
+        "put_(): self and source expected to have the same dtype, but got self.dtype = " +
+        scalar_type_name(self.dtype) + " and source.dtype = " + scalar_type_name(source.dtype));
   }
   require(b, ir::equal(index.size(0), source.size(0)),
           "put_(): Expected source and index to have the same number of elements, but got "
@@ -208,19 +209,20 @@ OPERATOR(put, "put(Tensor self, Tensor index, Tensor source, bool accumulate=Fal
   };
   plan.source = source;
   plan.source_position = [](const Indices& at) { return at; };
-  const auto op =
-      arguments.boolean("accumulate") ? ir::ScatterOp::kAdd : ir::ScatterOp::kAssign;
+  const auto op = arguments.boolean("accumulate") ? ir::ScatterOp::kAdd : ir::ScatterOp::kAssign;
   return reshape(b, scatter_plan(b, op, flat, plan), self.shape);
 }
 
 OPERATOR(scatter, "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor") {
   return scatter(b, arguments, arguments.tensor("src"), {});
 }
-OPERATOR(scatter_value, "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor") {
+OPERATOR(scatter_value,
+         "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor") {
   return scatter(b, arguments, std::nullopt, {});
 }
-OPERATOR(scatter_with_reduce,
-         "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor") {
+OPERATOR(
+    scatter_with_reduce,
+    "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor") {
   return scatter(b, arguments, arguments.tensor("src"),
                  {Kind::kReduce, old_reduction(arguments.text("reduce")), true});
 }
@@ -236,9 +238,9 @@ OPERATOR(scatter_add, "scatter_add(Tensor self, int dim, Tensor index, Tensor sr
 OPERATOR(scatter_reduce,
          "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool "
          "include_self=True) -> Tensor") {
-  return scatter(b, arguments, arguments.tensor("src"),
-                 {Kind::kReduce, new_reduction(arguments.text("reduce")),
-                  arguments.boolean("include_self")});
+  return scatter(
+      b, arguments, arguments.tensor("src"),
+      {Kind::kReduce, new_reduction(arguments.text("reduce")), arguments.boolean("include_self")});
 }
 
 }  // namespace tendon::aten

@@ -26,8 +26,9 @@ Slices slices_of(Builder& b, const Arguments& arguments, const std::string& name
                          std::to_string(index.rank()));
   }
   if (source.dtype != self.dtype) {
-    throw InvalidProgram(name + "(): self and source expected to have the same dtype, but got "
-                                "(self) " +
+    throw InvalidProgram(name +
+                         "(): self and source expected to have the same dtype, but got "
+                         "(self) " +
                          scalar_type_name(self.dtype) + " and (source) " +
                          scalar_type_name(source.dtype));
   }
@@ -139,10 +140,9 @@ OPERATOR(index_add,
   if (whole == nullptr || *whole != 1) {
     if (self.complex()) throw Unsupported("complex numbers with alpha");
     const DType compute = compute_type(self.dtype);
-    slices.source = elementwise(b, {slices.source}, compute, self.dtype,
-                                [&](const std::vector<Expr>& e) {
-                                  return e[0] * b.scalar(alpha, compute);
-                                });
+    slices.source =
+        elementwise(b, {slices.source}, compute, self.dtype,
+                    [&](const std::vector<Expr>& e) { return e[0] * b.scalar(alpha, compute); });
   }
   return reshape(b,
                  scatter_plan(b, ir::ScatterOp::kAdd, slices.self, plan_of(b, slices, kOutOfRange)),
@@ -156,9 +156,9 @@ OPERATOR(index_copy, "index_copy(Tensor self, int dim, Tensor index, Tensor sour
   }
   const std::string message = "index_copy_(): index {index} is out of bounds for dimension " +
                               std::to_string(slices.axis) + " with size {size}";
-  return reshape(
-      b, scatter_plan(b, ir::ScatterOp::kAssign, slices.self, plan_of(b, slices, message)),
-      arguments.tensor("self").shape);
+  return reshape(b,
+                 scatter_plan(b, ir::ScatterOp::kAssign, slices.self, plan_of(b, slices, message)),
+                 arguments.tensor("self").shape);
 }
 OPERATOR(index_reduce,
          "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool "

@@ -26,9 +26,9 @@ Size broadcast_size(Builder& b, const Size& a, const Size& c, const std::string&
   }
   const Size one_a = ir::equal(a, Size(1)), one_c = ir::equal(c, Size(1));
   require(b,
-          ir::logical_not(ir::logical_and(ir::logical_not(ir::equal(a, c)),
-                                          ir::logical_and(ir::logical_not(one_a),
-                                                          ir::logical_not(one_c)))),
+          ir::logical_not(
+              ir::logical_and(ir::logical_not(ir::equal(a, c)),
+                              ir::logical_and(ir::logical_not(one_a), ir::logical_not(one_c)))),
           mismatch);
   return Size::function(ir::SizeFunction::kSelect, {one_a, c, a});
 }

@@ -1,5 +1,5 @@
-// The index list of advanced indexing: masks become positions, index tensors broadcast together, and
-// the axes they leave are placed.
+// The index list of advanced indexing: masks become positions, index tensors broadcast together,
+// and the axes they leave are placed.
 #pragma once
 
 #include <optional>

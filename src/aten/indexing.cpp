@@ -20,8 +20,7 @@ Tensor index(Builder& b, const Arguments& arguments, const Entries& indices) {
   const Tensor& self = arguments.tensor("self");
   if (!indices.empty() && all_none(indices)) return self;
   const IndexList list(b, self, indices, expected_data_size(arguments));
-  return rearrange(b, self, list.shape(),
-                   [&](const Indices& i) { return list.positions(b, i); });
+  return rearrange(b, self, list.shape(), [&](const Indices& i) { return list.positions(b, i); });
 }
 
 void refuse_masks(const Entries& indices, const char* name) {
@@ -69,24 +68,23 @@ Tensor fill_masked(Builder& b, const Tensor& self, const OnlyMask& where, const 
   const Tensor target = complex ? as_pairs(self) : self;
   const Tensor converted = cast(b, reshape(b, value, {}), self.dtype);
   const Tensor one = complex ? as_pairs(converted) : converted;
-  return [&](const Tensor& filled) { return complex ? from_pairs(filled, self.dtype) : filled; }(
-             b.map(target.shape, [&](const Indices& i) {
-               const auto begin = i.begin() + static_cast<std::ptrdiff_t>(axis);
-               const Indices covered(begin, begin + static_cast<std::ptrdiff_t>(mask.shape.size()));
-               Indices at;
-               if (complex) at.push_back(i.back());
-               return select(cast(DType::kBool, b.load(mask, covered)), b.load(one, at),
-                             b.load(target, i));
-             }));
+  return [&](const Tensor& filled) {
+    return complex ? from_pairs(filled, self.dtype) : filled;
+  }(b.map(target.shape, [&](const Indices& i) {
+    const auto begin = i.begin() + static_cast<std::ptrdiff_t>(axis);
+    const Indices covered(begin, begin + static_cast<std::ptrdiff_t>(mask.shape.size()));
+    Indices at;
+    if (complex) at.push_back(i.back());
+    return select(cast(DType::kBool, b.load(mask, covered)), b.load(one, at), b.load(target, i));
+  }));
 }
 
-/// `values` stored or added where the list points. `mask` (of the list's result shape) leaves points
-/// out; positions are then clamped, not checked.
+/// `values` stored or added where the list points. `mask` (of the list's result shape) leaves
+/// points out; positions are then clamped, not checked.
 Tensor put(Builder& b, const Tensor& self, const IndexList& list, const Tensor& values,
            bool accumulate, const Tensor* mask) {
   const Shape& shape = list.shape();
-  const std::string mismatch = "shape mismatch: value tensor of shape " +
-                               shape_text(values.shape) +
+  const std::string mismatch = "shape mismatch: value tensor of shape " + shape_text(values.shape) +
                                " cannot be broadcast to indexing result of shape " +
                                shape_text(shape);
   if (values.shape.size() > shape.size()) throw InvalidProgram(mismatch);
@@ -145,18 +143,20 @@ OPERATOR(unsafe_index, "_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> 
   refuse_masks(indices, "_unsafe_index");
   return index(b, arguments, indices);
 }
-OPERATOR(index_put,
-         "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
-         "_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) "
-         "-> Tensor",
-         "_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool "
-         "unsafe=False) -> Tensor") {
+OPERATOR(
+    index_put,
+    "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    "_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) "
+    "-> Tensor",
+    "_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool "
+    "unsafe=False) -> Tensor") {
   return index_put(b, arguments);
 }
 
 // Positions may be garbage where the mask is false.
-OPERATOR(unsafe_masked_index,
-         "_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor") {
+OPERATOR(
+    unsafe_masked_index,
+    "_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor") {
   const Tensor& self = arguments.tensor("self");
   const Tensor& mask = arguments.tensor("mask");
   const Entries indices = arguments.optional_tensors("indices");

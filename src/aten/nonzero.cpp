@@ -61,7 +61,8 @@ OPERATOR(nonzero_numpy, "nonzero_numpy(Tensor self) -> Tensor[]",
   }
   return columns;
 }
-OPERATOR(nonzero_static, "nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor") {
+OPERATOR(nonzero_static,
+         "nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor") {
   const Tensor& self = arguments.tensor("self");
   const Size size = arguments.size("size");
   require(b, ir::less_equal(Size(0), size),
@@ -84,9 +85,8 @@ OPERATOR(masked_select, "masked_select(Tensor self, Tensor mask) -> Tensor") {
   if (shape.empty()) shape = {Size(1)};
   const Tensor flat = b.compact(expand(b, mask, shape), expected_data_size(arguments));
   const Tensor wide = expand(b, self, shape);
-  return rearrange(b, wide, flat.shape, [&](const Indices& i) {
-    return unflatten_index(b, b.load(flat, i), shape);
-  });
+  return rearrange(b, wide, flat.shape,
+                   [&](const Indices& i) { return unflatten_index(b, b.load(flat, i), shape); });
 }
 OPERATOR(masked_scatter, "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor") {
   const Tensor& self = arguments.tensor("self");

@@ -14,7 +14,9 @@ struct Padding {
 };
 
 Padding padding_of(const Tensor& x, const Shape& widths) {
-  if (widths.size() % 2 != 0) throw InvalidProgram("Length of pad must be even but instead it equals " + std::to_string(widths.size()));
+  if (widths.size() % 2 != 0)
+    throw InvalidProgram("Length of pad must be even but instead it equals " +
+                         std::to_string(widths.size()));
   if (widths.size() / 2 > x.shape.size()) {
     throw InvalidProgram(
         "Length of pad should be no more than twice the number of dimensions of the input. Pad "
@@ -51,11 +53,12 @@ void check_widths(Builder& b, const Tensor& x, const Padding& padding, Mode mode
     if (before == Size(0) && after == Size(0)) continue;
     const Size& size = x.shape[k];
     if (mode == Mode::kReflect) {
-      require(b, ir::logical_and(ir::less(before, size), ir::less(after, size)),
-              "Argument #4: Padding size should be less than the corresponding input dimension, but "
-              "got: padding (" +
-                  before.to_string() + ", " + after.to_string() + ") at dimension " +
-                  std::to_string(k) + " of input " + shape_text(x.shape));
+      require(
+          b, ir::logical_and(ir::less(before, size), ir::less(after, size)),
+          "Argument #4: Padding size should be less than the corresponding input dimension, but "
+          "got: padding (" +
+              before.to_string() + ", " + after.to_string() + ") at dimension " +
+              std::to_string(k) + " of input " + shape_text(x.shape));
     } else if (mode == Mode::kCircular) {
       require(b, ir::logical_and(ir::less_equal(before, size), ir::less_equal(after, size)),
               "Padding value causes wrapping around more than once.");
@@ -123,11 +126,11 @@ OPERATOR(pad,
   return pad_named(b, arguments.tensor("self"), arguments.sizes("pad"), arguments.text("mode"),
                    arguments.optional_real("value"));
 }
-OPERATOR(pad_enum,
-         "_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor") {
+OPERATOR(pad_enum, "_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor") {
   static constexpr const char* kModes[] = {"constant", "reflect", "replicate", "circular"};
   const std::int64_t mode = arguments.integer("mode");
-  if (mode < 0 || mode > 3) throw InvalidProgram("Unrecognised padding mode " + std::to_string(mode));
+  if (mode < 0 || mode > 3)
+    throw InvalidProgram("Unrecognised padding mode " + std::to_string(mode));
   return pad_named(b, arguments.tensor("self"), arguments.sizes("pad"), kModes[mode],
                    arguments.optional_real("value"));
 }
@@ -142,8 +145,7 @@ OPERATOR(reflection_pad, "reflection_pad1d(Tensor self, SymInt[2] padding) -> Te
 OPERATOR(replication_pad, "replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
          "replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor",
          "replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor") {
-  return pad_from_inside(b, arguments.tensor("self"), arguments.sizes("padding"),
-                         Mode::kReplicate);
+  return pad_from_inside(b, arguments.tensor("self"), arguments.sizes("padding"), Mode::kReplicate);
 }
 
 }  // namespace tendon::aten

@@ -105,7 +105,15 @@ Tensor max_pool_positions(Builder& b, const Tensor& x, const Window& w) {
     Indices spatial;
     Shape sizes;
     for (std::size_t k = 0; k < w.kernel.size(); ++k) {
-      spatial.push_back(i[p.lead + k] * w.stride[k] + window[k] * w.dilation[k] - w.padding[k]);
+      const Expr start = i[p.lead + k] * w.stride[k] - w.padding[k];
+      Expr offset = window[k] * w.dilation[k];
+      if (w.padding[k] > 0) {
+        // Where nothing is larger than the padding, PyTorch takes the first element inside.
+        const Expr dilation = b.constant(DType::kInt64, w.dilation[k]);
+        const Expr skipped = maximum(-floor_divide(start, dilation), b.constant(DType::kInt64, 0));
+        offset = maximum(offset, skipped * w.dilation[k]);
+      }
+      spatial.push_back(start + offset);
       sizes.push_back(x.shape[p.lead + k]);
     }
     return flatten_index(b, spatial, sizes);

@@ -68,8 +68,8 @@ Tensor scatter_plan(Builder& b, ir::ScatterOp op, const Tensor& target, const Sc
     if (op == ir::ScatterOp::kMultiply) op = ir::ScatterOp::kMin;
   }
   return b.scatter(op, target, plan.domain, [&](const Indices& index) {
-    Builder::ScatterPoint point{
-        plan.target(index), b.load(plan.source, plan.source_position(index)), std::nullopt};
+    Builder::ScatterPoint point{plan.target(index),
+                                b.load(plan.source, plan.source_position(index)), std::nullopt};
     if (plan.mask) point.mask = plan.mask(index);
     return point;
   });
@@ -98,10 +98,10 @@ Tensor scatter_reduction(Builder& b, Reduction reduction, const Tensor& target,
   };
   Tensor start = target;
   if (!include_self) {
-    const Tensor first = target.complex()
-                             ? scalar_tensor(b, Scalar(reduction == Reduction::kProduct ? 1.0 : 0.0),
-                                             target.dtype)
-                             : neutral(b, reduction, target.dtype);
+    const Tensor first =
+        target.complex()
+            ? scalar_tensor(b, Scalar(reduction == Reduction::kProduct ? 1.0 : 0.0), target.dtype)
+            : neutral(b, reduction, target.dtype);
     start = scatter_plan(b, ir::ScatterOp::kAssign, target, constant_plan(first));
   }
   switch (reduction) {
@@ -120,15 +120,14 @@ Tensor scatter_reduction(Builder& b, Reduction reduction, const Tensor& target,
   // The count is held in the tensor's own type, as PyTorch does.
   const Tensor total = scatter_plan(b, ir::ScatterOp::kAdd, start, plan, rounding);
   const Tensor one = scalar_tensor(b, Scalar(std::int64_t{1}), target.dtype);
-  const Tensor count = scatter_plan(b, ir::ScatterOp::kAdd,
-                                    constant_like(b, target, include_self ? 1.0 : 0.0),
-                                    constant_plan(one), rounding);
-  return elementwise(b, {total, count}, compute_type(target.dtype), target.dtype,
-                     [](const std::vector<Expr>& e) {
-                       const Expr divisor = select(e[1] == 0, like(e[1], 1), e[1]);
-                       return is_floating(e[0].dtype()) ? e[0] / divisor
-                                                        : floor_divide(e[0], divisor);
-                     });
+  const Tensor count =
+      scatter_plan(b, ir::ScatterOp::kAdd, constant_like(b, target, include_self ? 1.0 : 0.0),
+                   constant_plan(one), rounding);
+  return elementwise(
+      b, {total, count}, compute_type(target.dtype), target.dtype, [](const std::vector<Expr>& e) {
+        const Expr divisor = select(e[1] == 0, like(e[1], 1), e[1]);
+        return is_floating(e[0].dtype()) ? e[0] / divisor : floor_divide(e[0], divisor);
+      });
 }
 
 }  // namespace tendon::aten

@@ -1,7 +1,8 @@
 // Sorting, and searching in what is sorted.
+#include "aten/sorting.h"
+
 #include "aten/index_tools.h"
 #include "aten/operator.h"
-#include "aten/sorting.h"
 #include "aten/toolbox.h"
 
 namespace tendon::aten {
@@ -67,9 +68,9 @@ Tensor search(Builder& b, const Tensor& sequence, const Tensor& values, const Te
       Indices at = prefix;
       at.push_back(position);
       if (sorter != nullptr) {
-        at.back() = b.check_index(b.masked_load(*sorter, inside, at), sequence.size(-1),
-                                  {.wrap = false,
-                                   .message = "torch.searchsorted(): sorter index out of range"});
+        at.back() = b.check_index(
+            b.masked_load(*sorter, inside, at), sequence.size(-1),
+            {.wrap = false, .message = "torch.searchsorted(): sorter index out of range"});
       }
       const Expr key = cast(compute, b.masked_load(keys, inside, at));
       return right ? !(key > value) : !(key >= value);
@@ -101,13 +102,15 @@ Expr binary_search(Builder& b, const Size& size,
   return found;
 }
 
-OPERATOR(sort, "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+OPERATOR(sort,
+         "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
          "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor "
          "values, Tensor indices)") {
   return sorted_operator(b, arguments);
 }
-OPERATOR(argsort, "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
-         "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor") {
+OPERATOR(
+    argsort, "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+    "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor") {
   return std::get<Tensor>(sorted_operator(b, arguments)[1]);
 }
 OPERATOR(msort, "msort(Tensor self) -> Tensor") {
@@ -203,8 +206,7 @@ Tensor is_in(Builder& b, const Tensor& elements, const Tensor& tests, DType type
       return !(cast(compute, b.masked_load(among, inside, {at})) >= element);
     });
     const Expr inside = position < b.size(count);
-    const Expr found =
-        inside && cast(compute, b.masked_load(among, inside, {position})) == element;
+    const Expr found = inside && cast(compute, b.masked_load(among, inside, {position})) == element;
     return invert ? !found : found;
   });
 }
