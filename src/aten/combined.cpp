@@ -1,6 +1,4 @@
-// Sums back to a smaller shape, gradients of softmax, cross products, membership.
-#include <algorithm>
-
+// Sums back to a smaller shape, gradients of softmax.
 #include "aten/toolbox.h"
 
 namespace tendon::aten {
@@ -26,55 +24,6 @@ Tensor softmax_gradient(Builder& b, const Arguments& arguments, bool logarithmic
     const Expr value = cast(compute, b.load(gradient, i));
     return cast(result, logarithmic ? value - unary(Op::kExp, own) * along : (value - along) * own);
   });
-}
-
-Tensor cross(Builder& b, const Tensor& self, const Tensor& other, std::optional<int> given) {
-  const DType result = result_type({self, other});
-  if (is_complex(result)) throw Unsupported("complex numbers");
-  const std::vector<Shape> shapes = {self.shape, other.shape};
-  const Shape shape = broadcast_shapes(b, shapes);
-  int axis = given.value_or(-1);
-  for (int i = 0; axis < 0 && i < static_cast<int>(shape.size()); ++i) {
-    if (shape[static_cast<std::size_t>(i)] == Size(3)) axis = i;
-  }
-  if (axis < 0) throw InvalidProgram("no dimension of size 3 in input");
-  const auto at = static_cast<std::size_t>(axis);
-  if (shape[at] != Size(3)) {
-    throw InvalidProgram("linalg.cross: inputs dimension " + std::to_string(axis) +
-                         " must have length 3");
-  }
-  const DType compute = compute_type(result);
-  return b.map(shape, [&](const Indices& i) {
-    const auto element = [&](const Tensor& t, int shift) {
-      Indices index = i;
-      index[at] = remainder(i[at] + shift, b.constant(DType::kInt64, 3));
-      return cast(compute, b.load_broadcast(t, index));
-    };
-    return cast(result,
-                element(self, 1) * element(other, 2) - element(self, 2) * element(other, 1));
-  });
-}
-
-Outputs is_in(Builder& b, const Arguments& arguments, std::string_view elements,
-              std::string_view among) {
-  const auto operand = [&](std::string_view name) {
-    const auto* tensor = std::get_if<Tensor>(&arguments.value(name));
-    return tensor != nullptr ? Operand(*tensor) : Operand(arguments.scalar(name));
-  };
-  const DType compute = compute_type(result_type({operand(elements), operand(among)}));
-  const auto as_tensor = [&](std::string_view name) {
-    const auto* tensor = std::get_if<Tensor>(&arguments.value(name));
-    return tensor != nullptr ? *tensor : scalar_tensor(b, arguments.scalar(name), compute);
-  };
-  const Tensor self = as_tensor(elements), set = as_tensor(among);
-  const bool invert = arguments.boolean("invert");
-  const Tensor found = b.reduce(ReduceOp::kAny, self.shape, set.shape, [&](const Indices& i) {
-    const auto rank = static_cast<std::ptrdiff_t>(self.shape.size());
-    return cast(compute, b.load(self, Indices(i.begin(), i.begin() + rank))) ==
-           cast(compute, b.load(set, Indices(i.begin() + rank, i.end())));
-  });
-  if (!invert) return found;
-  return b.map(found.shape, [&](const Indices& i) { return !b.load(found, i); });
 }
 
 }  // namespace
@@ -113,29 +62,4 @@ OPERATOR(sum_to_size, "sum_to_size(Tensor self, SymInt[] size) -> Tensor") {
   if (!leading.empty() || to.empty()) result = sum(b, result, leading, false, type);
   return result;
 }
-OPERATOR(cross, "cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
-         "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor") {
-  const Tensor &self = arguments.tensor("self"), &other = arguments.tensor("other");
-  std::optional<int> axis;
-  if (arguments.has("dim")) {
-    axis = wrap_axis(arguments.integer("dim"), std::max(self.rank(), other.rank()));
-  }
-  return cross(b, self, other, axis);
-}
-OPERATOR(isin,
-         "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, "
-         "bool invert=False) -> Tensor") {
-  return is_in(b, arguments, "elements", "test_elements");
-}
-OPERATOR(isin_scalar,
-         "isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, "
-         "bool invert=False) -> Tensor") {
-  return is_in(b, arguments, "elements", "test_element");
-}
-OPERATOR(isin_of_scalar,
-         "isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, "
-         "bool invert=False) -> Tensor") {
-  return is_in(b, arguments, "element", "test_elements");
-}
-
 }  // namespace tendon::aten

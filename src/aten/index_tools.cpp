@@ -191,7 +191,8 @@ Tensor masked_rearrange(Builder& b, const Tensor& x, const Shape& shape,
     const Expr value = b.masked_load(x, at.mask, at.positions);
     const Expr filler = b.scalar(fill, x.dtype);
     const std::optional<double> number = b.pool().as_number(filler.id);
-    return number && *number == 0.0 && !std::signbit(*number) ? value : select(at.mask, value, filler);
+    return number && *number == 0.0 && !std::signbit(*number) ? value
+                                                              : select(at.mask, value, filler);
   });
 }
 

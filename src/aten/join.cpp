@@ -27,8 +27,7 @@ Tensor cat(Builder& b, const std::vector<Tensor>& tensors, std::int64_t dim) {
   for (const Tensor& tensor : tensors) {
     if (tensor.rank() == 0) {
       throw InvalidProgram("zero-dimensional tensor (at position " +
-                           std::to_string(&tensor - tensors.data()) +
-                           ") cannot be concatenated");
+                           std::to_string(&tensor - tensors.data()) + ") cannot be concatenated");
     }
     if (tensor.rank() != 1 || !(tensor.size(0) == Size(0))) parts.push_back(tensor);
   }
@@ -205,7 +204,8 @@ OPERATOR(combinations,
          "combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor") {
   const Tensor& self = arguments.tensor("self");
   const std::int64_t r = arguments.integer("r");
-  if (self.rank() != 1) throw InvalidProgram("Expect a 1D vector, but got shape " + shape_text(self.shape));
+  if (self.rank() != 1)
+    throw InvalidProgram("Expect a 1D vector, but got shape " + shape_text(self.shape));
   if (r < 0) throw InvalidProgram("Expect a non-negative number, but got " + std::to_string(r));
   if (r == 0) return full(b, {Size(0)}, std::int64_t{0}, self.dtype);
   if (r == 1) return reshape(b, self, {self.size(0), Size(1)});
@@ -225,8 +225,7 @@ OPERATOR(combinations,
       const std::int64_t s = r - k;
       Expr c = b.constant(DType::kInt64, s - 1), used = b.constant(DType::kInt64, 0);
       for (std::int64_t j = s; j < m; ++j) {
-        const Expr reached =
-            cast(DType::kInt64, b.constant(DType::kInt64, binomial(j, s)) <= rank);
+        const Expr reached = cast(DType::kInt64, b.constant(DType::kInt64, binomial(j, s)) <= rank);
         c = c + reached;
         used = used + reached * (binomial(j, s) - binomial(j - 1, s));
       }

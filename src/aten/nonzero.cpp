@@ -83,7 +83,12 @@ OPERATOR(masked_select, "masked_select(Tensor self, Tensor mask) -> Tensor") {
   require_mask(mask, "masked_select: expected BoolTensor for mask");
   Shape shape = broadcast_with_mask(b, self, mask);
   if (shape.empty()) shape = {Size(1)};
-  const Tensor flat = b.compact(expand(b, mask, shape), expected_data_size(arguments));
+  const std::optional<Size> exported = expected_data_size(arguments);
+  const Tensor flat = b.compact(expand(b, mask, shape), exported);
+  if (const auto symbol = exported ? exported->as_symbol() : nullptr) {
+    // Export asserts that the count is at most self's size, which broadcasting may exceed.
+    if (shape != self.shape) b.disbelieve(ir::less_equal(flat.shape[0], symbol->upper));
+  }
   const Tensor wide = expand(b, self, shape);
   return rearrange(b, wide, flat.shape,
                    [&](const Indices& i) { return unflatten_index(b, b.load(flat, i), shape); });

@@ -108,8 +108,7 @@ Tensor diagonal_matrix(Builder& b, const Tensor& x, std::int64_t offset, std::in
 
 Tensor diagonal_of(Builder& b, const Tensor& x, std::int64_t offset) {
   const std::int64_t first = offset < 0 ? -offset : 0, second = offset > 0 ? offset : 0;
-  const Size length =
-      ir::max(ir::min(x.size(0) - Size(first), x.size(1) - Size(second)), Size(0));
+  const Size length = ir::max(ir::min(x.size(0) - Size(first), x.size(1) - Size(second)), Size(0));
   return rearrange(b, x, {length}, [&](const Indices& index) {
     return Indices{index[0] + first, index[0] + second};
   });
@@ -216,7 +215,8 @@ OPERATOR(diag, "diag(Tensor self, int diagonal=0) -> Tensor") {
   const Tensor& self = arguments.tensor("self");
   if (self.rank() == 1) return diagonal_matrix(b, self, arguments.integer("diagonal"), 0, 1);
   if (self.rank() == 2) return diagonal_of(b, self, arguments.integer("diagonal"));
-  throw InvalidProgram("diag(): Supports 1D or 2D tensors. Got " + std::to_string(self.rank()) + "D");
+  throw InvalidProgram("diag(): Supports 1D or 2D tensors. Got " + std::to_string(self.rank()) +
+                       "D");
 }
 OPERATOR(diag_embed, "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor") {
   return diagonal_matrix(b, arguments.tensor("self"), arguments.integer("offset"),

@@ -23,9 +23,8 @@ Tensor interleaved_positions(Builder& b, const Tensor& repeats, const std::optio
   b.assert_tensor(b.reduce(ReduceOp::kAll, {}, {n},
                            [&](const Indices& index) { return b.load(counts, index) >= 0; }),
                   "repeats can not be negative");
-  const Tensor ends = b.scan(ir::ScanOp::kSum, 0, {n}, [&](const Indices& index) {
-                         return b.load(counts, index);
-                       })[0];
+  const Tensor ends = b.scan(ir::ScanOp::kSum, 0, {n},
+                             [&](const Indices& index) { return b.load(counts, index); })[0];
   const Size total = given ? *given : b.item(select(b, ends, 0, n - Size(1)), expected);
   return b.reduce(ReduceOp::kSum, {total}, {n}, [&](const Indices& index) {
     return cast(DType::kInt64, b.load(ends, {index[1]}) <= index[0]);
@@ -54,8 +53,7 @@ std::pair<Tensor, int> interleaved_axis(Builder& b, const Arguments& arguments) 
 OPERATOR(repeat_interleave,
          "repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor") {
   return interleaved_positions(b, arguments.tensor("repeats"),
-                               arguments.optional_size("output_size"),
-                               expected_size(arguments, 0));
+                               arguments.optional_size("output_size"), expected_size(arguments, 0));
 }
 OPERATOR(repeat_interleave_self_tensor,
          "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? "
@@ -69,18 +67,19 @@ OPERATOR(repeat_interleave_self_tensor,
   } else if (repeats.rank() == 1) {
     require(b, ir::equal(repeats.size(0), x.shape[a]),
             "repeats must have the same size as input along dim, but got repeats.size(0) = " +
-                repeats.size(0).to_string() + " and input.size(" + std::to_string(axis) + ") = " +
-                x.shape[a].to_string());
+                repeats.size(0).to_string() + " and input.size(" + std::to_string(axis) +
+                ") = " + x.shape[a].to_string());
   }
-  const Tensor positions = interleaved_positions(
-      b, counts, arguments.optional_size("output_size"), expected_size(arguments, axis));
+  const Tensor positions = interleaved_positions(b, counts, arguments.optional_size("output_size"),
+                                                 expected_size(arguments, axis));
   Shape shape = x.shape;
   shape[a] = positions.size(0);
   const Tensor source = x;
   return rearrange(b, source, shape, [&](const Indices& index) {
     Indices at = index;
-    at[a] = b.check_index(b.load(positions, {index[a]}), source.shape[a],
-                          {.wrap = false, .message = "allocated size does not match required size"});
+    at[a] =
+        b.check_index(b.load(positions, {index[a]}), source.shape[a],
+                      {.wrap = false, .message = "allocated size does not match required size"});
     return at;
   });
 }
@@ -123,8 +122,9 @@ OPERATOR(one_hot, "one_hot(Tensor self, int num_classes=-1) -> Tensor") {
   shape.push_back(count);
   return b.map(shape, [&](const Indices& index) {
     const Indices at(index.begin(), index.end() - 1);
-    const Expr position = b.check_index(
-        b.load(self, at), count, {.wrap = false, .message = "Class values must be smaller than num_classes."});
+    const Expr position =
+        b.check_index(b.load(self, at), count,
+                      {.wrap = false, .message = "Class values must be smaller than num_classes."});
     return cast(DType::kInt64, position == index.back());
   });
 }

@@ -118,12 +118,12 @@ Views sections_of(const Tensor& self, int axis, std::int64_t sections) {
                          std::to_string(sections));
   }
   const Size& extent = self.size(axis);
-  const Size least = ir::floor_div(extent, Size(sections)), longer = ir::mod(extent, Size(sections));
+  const Size least = ir::floor_div(extent, Size(sections)),
+             longer = ir::mod(extent, Size(sections));
   Views views;
   for (std::int64_t k = 0; k < sections; ++k) {
     const Size start = least * Size(k) + ir::min(Size(k), longer);
-    views.push_back(
-        slice_view(self.shape, axis, start, least + ir::less(Size(k), longer), 1));
+    views.push_back(slice_view(self.shape, axis, start, least + ir::less(Size(k), longer), 1));
   }
   return views;
 }
@@ -133,9 +133,8 @@ Views array_split(const Arguments& arguments, int axis, int least_rank, const ch
   const Tensor& self = arguments.tensor("self");
   if (self.rank() < least_rank) {
     throw InvalidProgram("torch." + std::string(name) + " requires a tensor with at least " +
-                         std::to_string(least_rank) + " dimension" +
-                         (least_rank > 1 ? "s" : "") + ", but got a tensor with " +
-                         std::to_string(self.rank()) + " dimensions!");
+                         std::to_string(least_rank) + " dimension" + (least_rank > 1 ? "s" : "") +
+                         ", but got a tensor with " + std::to_string(self.rank()) + " dimensions!");
   }
   if (!arguments.has("sections")) {
     Shape bounds;
@@ -155,8 +154,9 @@ Views array_split(const Arguments& arguments, int axis, int least_rank, const ch
 
 }  // namespace
 
-VIEW_LIST_OPERATOR(split, "split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> "
-                          "Tensor(a)[]") {
+VIEW_LIST_OPERATOR(split,
+                   "split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> "
+                   "Tensor(a)[]") {
   const Tensor& self = arguments.tensor("self");
   return pieces_of(b, self, splittable_axis(self, arguments.integer("dim")),
                    arguments.size("split_size"), arguments);
@@ -165,8 +165,9 @@ OPERATOR(split_copy, "split_copy.Tensor(Tensor self, SymInt split_size, int dim=
          "unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]") {
   return copies_of(views_split, b, arguments);
 }
-VIEW_LIST_OPERATOR(split_sizes, "split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) "
-                                "-> Tensor(a)[]") {
+VIEW_LIST_OPERATOR(split_sizes,
+                   "split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) "
+                   "-> Tensor(a)[]") {
   const Tensor& self = arguments.tensor("self");
   return pieces_of_sizes(b, self, splittable_axis(self, arguments.integer("dim")),
                          arguments.sizes("split_size"));
@@ -192,7 +193,8 @@ OPERATOR(unsafe_chunk, "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tens
 }
 VIEW_LIST_OPERATOR(unbind, "unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]") {
   const Tensor& self = arguments.tensor("self");
-  if (self.rank() == 0) throw InvalidProgram("Dimension specified as 0 but tensor has no dimensions");
+  if (self.rank() == 0)
+    throw InvalidProgram("Dimension specified as 0 but tensor has no dimensions");
   const int axis = wrap_axis(arguments.integer("dim"), self.rank());
   const std::int64_t count = piece_count(self.size(axis), arguments);
   require(b, ir::equal(self.size(axis), Size(count)),

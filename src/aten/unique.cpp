@@ -71,6 +71,12 @@ Tensor put_back(Builder& b, const Tensor& source, const Tensor& order) {
                       full(b, source.shape, std::int64_t{0}, DType::kInt64), plan);
 }
 
+/// Export records other types than int64 for the positions and the counts.
+Outputs unlike_export(Outputs outputs) {
+  outputs.unlike_export = true;
+  return outputs;
+}
+
 struct Wanted {
   bool inverse = false, counts = false;
 };
@@ -97,7 +103,7 @@ Outputs unique_elements(Builder& b, const Arguments& arguments, bool consecutive
     inverse = consecutive ? runs.number : put_back(b, runs.number, order);
     inverse = reshape(b, inverse, self.shape);
   }
-  return {distinct, inverse, want.counts ? run_lengths(b, runs) : nothing(b)};
+  return unlike_export({distinct, inverse, want.counts ? run_lengths(b, runs) : nothing(b)});
 }
 
 /// Rows in lexicographic order: stable sorts from the last column to the first.
@@ -153,8 +159,8 @@ Outputs unique_slices(Builder& b, const Arguments& arguments, std::int64_t dim, 
   const Tensor inverse = !want.inverse ? nothing(b)
                          : consecutive ? runs.number
                                        : put_back(b, runs.number, order);
-  return {transpose(b, reshape(b, distinct, shape), 0, axis), inverse,
-          want.counts ? run_lengths(b, runs) : nothing(b)};
+  return unlike_export({transpose(b, reshape(b, distinct, shape), 0, axis), inverse,
+                        want.counts ? run_lengths(b, runs) : nothing(b)});
 }
 
 }  // namespace

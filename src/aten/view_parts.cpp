@@ -1,5 +1,5 @@
-// Views that repeat elements or leave some out: expand, select, slice, diagonal, unfold, as_strided;
-// and the operators that write such a part (*_scatter) or copy it (*_copy).
+// Views that repeat elements or leave some out: expand, select, slice, diagonal, unfold,
+// as_strided; and the operators that write such a part (*_scatter) or copy it (*_copy).
 #include <algorithm>
 #include <utility>
 
@@ -22,9 +22,9 @@ Tensor scattered(ViewFunction view, const char* name, Builder& b, const Argument
   const Tensor& src = arguments.tensor("src");
   const View part = view(b, arguments);
   if (src.shape.size() != part.shape.size()) {
-    throw InvalidProgram(std::string(name) + ": expected src to have a size equal to the slice of " +
-                         "self. src size = " + shape_text(src.shape) +
-                         ", slice size = " + shape_text(part.shape));
+    throw InvalidProgram(
+        std::string(name) + ": expected src to have a size equal to the slice of " +
+        "self. src size = " + shape_text(src.shape) + ", slice size = " + shape_text(part.shape));
   }
   for (std::size_t k = 0; k < src.shape.size(); ++k) {
     require(b, ir::equal(src.shape[k], part.shape[k]),
@@ -64,8 +64,8 @@ View diagonal_view(const Tensor& self, std::int64_t offset, int axis1, int axis2
                          std::to_string(axis2));
   }
   const std::int64_t first = offset < 0 ? -offset : 0, second = offset > 0 ? offset : 0;
-  const Size length = ir::max(
-      ir::min(self.size(axis1) - Size(first), self.size(axis2) - Size(second)), Size(0));
+  const Size length =
+      ir::max(ir::min(self.size(axis1) - Size(first), self.size(axis2) - Size(second)), Size(0));
   const auto a1 = static_cast<std::size_t>(axis1), a2 = static_cast<std::size_t>(axis2);
   const std::size_t rank = self.shape.size();
   View view;
@@ -94,7 +94,8 @@ View diagonal_view(const Tensor& self, std::int64_t offset, int axis1, int axis2
   return view;
 }
 
-View windows_view(const Tensor& self, std::int64_t dimension, std::int64_t size, std::int64_t step) {
+View windows_view(const Tensor& self, std::int64_t dimension, std::int64_t size,
+                  std::int64_t step) {
   if (step <= 0) throw InvalidProgram("step is " + std::to_string(step) + " but must be > 0");
   if (size < 0) throw InvalidProgram("size is " + std::to_string(size) + " but must be >= 0");
   View view;
@@ -189,13 +190,11 @@ View strided_view(const Tensor& self, const Shape& size, const Shape& stride, co
 }  // namespace
 
 // ---- Expand.
-VIEW_OPERATOR(expand,
-              "expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
+VIEW_OPERATOR(expand, "expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
               "broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)") {
   return expanded(b, arguments.tensor("self"), arguments.sizes("size"));
 }
-OPERATOR(expand_copy,
-         "expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor") {
+OPERATOR(expand_copy, "expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor") {
   return copy_of(view_expand, b, arguments);
 }
 VIEW_OPERATOR(expand_as, "expand_as(Tensor(a) self, Tensor other) -> Tensor(a)") {
@@ -256,8 +255,7 @@ View narrowed(Builder& b, const Tensor& self, std::int64_t dim, const Size& star
   const Size& size = self.size(axis);
   require(b, ir::less_equal(Size(0), length), "narrow(): length must be non-negative.");
   const Size first = wrap_position(start, size);
-  require(b,
-          ir::logical_and(ir::less_equal(Size(0), first), ir::less_equal(first + length, size)),
+  require(b, ir::logical_and(ir::less_equal(Size(0), first), ir::less_equal(first + length, size)),
           "start (" + start.to_string() + ") + length (" + length.to_string() +
               ") exceeds dimension size (" + size.to_string() + ").");
   return slice_view(self.shape, axis, first, length, 1);
