@@ -7,6 +7,7 @@ namespace tendon::archive {
 namespace {
 
 constexpr int kMaxGraphDepth = 32;
+constexpr std::int64_t kStrided = 7;
 constexpr std::string_view kTorchOps = "torch.ops.";
 
 std::string target_of(const Json& value) {
@@ -110,7 +111,6 @@ ir::Size SymbolRegistry::symbol(const std::string& name, std::optional<std::int6
     auto symbol = std::make_shared<ir::Symbol>();
     symbol->name = name;
     symbol->from_data = !name.empty() && (name[0] == 'u' || name.substr(0, 2) == "zu");
-    symbol->hint = hint;
     if (symbol->from_data) symbol->lower = -ir::kUnbounded;
     if (const auto range = ranges.find(name); range != ranges.end()) {
       symbol->lower = range->second.lower.value_or(symbol->lower);
@@ -118,6 +118,7 @@ ir::Size SymbolRegistry::symbol(const std::string& name, std::optional<std::int6
     }
     it = symbols_.emplace(name, std::move(symbol)).first;
   }
+  if (!it->second->hint) it->second->hint = hint;
   return ir::Size::symbol(it->second);
 }
 
@@ -190,24 +191,50 @@ DType import_dtype(const Json& value) {
     case 28:
       return DType::kUInt16;
     default:
-      throw FormatError("dtype number " + std::to_string(code) + " is not supported");
+      throw FormatError("dtype number " + std::to_string(code) + " is not supported",
+                        StatusCode::kUnimplemented);
   }
 }
+
+namespace {
+
+DeviceArgument device_of(const Json& value) {
+  DeviceArgument device{text_of(member(value, "type")), std::nullopt};
+  if (const Json* index = optional_member(value, "index"))
+    device.index = static_cast<int>(integer_of(*index));
+  return device;
+}
+
+/// Sizes, strides and offsets are never negative.
+ir::Size extent(const Json& value, const char* what, SymbolRegistry& symbols) {
+  ir::Size size = symbols.size(value);
+  if (size.is_constant() && size.constant() < 0)
+    throw FormatError(std::string(what) + " of " + std::to_string(size.constant()));
+  return size;
+}
+
+}  // namespace
 
 TensorMeta import_tensor_meta(const Json& value, SymbolRegistry& symbols) {
   TensorMeta meta;
   meta.dtype = import_dtype(member(value, "dtype"));
   if (const Json* layout = optional_member(value, "layout");
-      layout != nullptr && integer_of(*layout) != 7) {
-    throw FormatError("a tensor's layout is not strided (" + std::to_string(integer_of(*layout)) +
-                      ")");
+      layout != nullptr && integer_of(*layout) != kStrided) {
+    throw FormatError("layout number " + std::to_string(integer_of(*layout)) +
+                          " (sparse or mkldnn) is not supported",
+                      StatusCode::kUnimplemented);
   }
   for (const Json& size : member(value, "sizes").GetArray())
-    meta.sizes.push_back(symbols.size(size));
+    meta.sizes.push_back(extent(size, "a size", symbols));
   for (const Json& stride : member(value, "strides").GetArray())
-    meta.strides.push_back(symbols.size(stride));
+    meta.strides.push_back(extent(stride, "a stride", symbols));
+  if (meta.sizes.size() != meta.strides.size()) {
+    throw FormatError(std::to_string(meta.sizes.size()) + " sizes and " +
+                      std::to_string(meta.strides.size()) + " strides");
+  }
   if (const Json* offset = optional_member(value, "storage_offset"))
-    meta.storage_offset = symbols.size(*offset);
+    meta.storage_offset = extent(*offset, "a storage offset", symbols);
+  if (const Json* device = optional_member(value, "device")) meta.device = device_of(*device);
   return meta;
 }
 
@@ -237,12 +264,7 @@ Argument import_argument(const Json& value, SymbolRegistry& symbols) {
   if (tag == "as_scalar_type") return import_dtype(v);
   if (tag == "as_memory_format") return memory_format_of(v);
   if (tag == "as_layout") return LayoutArgument{static_cast<int>(integer_of(v))};
-  if (tag == "as_device") {
-    DeviceArgument device{text_of(member(v, "type")), std::nullopt};
-    if (const Json* index = optional_member(v, "index"))
-      device.index = static_cast<int>(integer_of(*index));
-    return device;
-  }
+  if (tag == "as_device") return device_of(v);
   if (tag == "as_complex") {
     return std::complex<double>(number_of(member(v, "real")), number_of(member(v, "imag")));
   }
@@ -258,8 +280,32 @@ Argument import_argument(const Json& value, SymbolRegistry& symbols) {
     return CustomObjectArgument{name_of(v), class_name != nullptr ? text_of(*class_name) : ""};
   }
   if (tag == "as_operator") return OperatorArgument{target_of(v)};
-  throw FormatError("an argument of the unknown kind '" + tag + "'");
+  throw FormatError("an argument of the kind '" + tag + "', which is not read",
+                    StatusCode::kUnimplemented);
 }
+
+namespace {
+
+void import_node(const Json& value, SymbolRegistry& symbols, Node& node) {
+  node.target = target_of(member(value, "target"));
+  if (const Json* name = optional_member(value, "name")) node.name = text_of(*name);
+  const auto& inputs = member(value, "inputs").GetArray();
+  node.inputs.reserve(inputs.Size());
+  for (const Json& input : inputs) {
+    std::string name = text_of(member(input, "name"));
+    in_context([&] { return "argument '" + name + "'"; },
+               [&] {
+                 node.inputs.push_back({name, import_argument(member(input, "arg"), symbols)});
+               });
+  }
+  for (const Json& output : member(value, "outputs").GetArray())
+    node.outputs.push_back(import_argument(output, symbols));
+  if (!node.name.empty() || node.outputs.empty()) return;
+  if (const auto* tensor = std::get_if<TensorArgument>(&node.outputs[0])) node.name = tensor->name;
+  if (const auto* symbol = std::get_if<SymbolArgument>(&node.outputs[0])) node.name = symbol->name;
+}
+
+}  // namespace
 
 std::shared_ptr<Graph> import_graph(const Json& value, SymbolRegistry& symbols) {
   struct Nested {
@@ -270,7 +316,9 @@ std::shared_ptr<Graph> import_graph(const Json& value, SymbolRegistry& symbols) 
   if (symbols.depth > kMaxGraphDepth) throw FormatError("sub-graphs are nested too deep");
   auto graph = std::make_shared<Graph>();
   for (const auto& entry : member(value, "tensor_values").GetObject()) {
-    graph->tensors.emplace(text_of(entry.name), import_tensor_meta(entry.value, symbols));
+    const std::string name = text_of(entry.name);
+    in_context([&] { return "tensor '" + name + "'"; },
+               [&] { graph->tensors.emplace(name, import_tensor_meta(entry.value, symbols)); });
   }
   const auto scalars = [&](const char* name, std::unordered_map<std::string, ir::Size>& table) {
     const Json* values = optional_member(value, name);
@@ -294,22 +342,11 @@ std::shared_ptr<Graph> import_graph(const Json& value, SymbolRegistry& symbols) 
   const auto& nodes = member(value, "nodes").GetArray();
   graph->nodes.reserve(nodes.Size());
   for (const Json& entry : nodes) {
-    Node node;
-    node.target = target_of(member(entry, "target"));
-    if (const Json* name = optional_member(entry, "name")) node.name = text_of(*name);
-    for (const Json& input : member(entry, "inputs").GetArray()) {
-      node.inputs.push_back(
-          {text_of(member(input, "name")), import_argument(member(input, "arg"), symbols)});
-    }
-    for (const Json& output : member(entry, "outputs").GetArray())
-      node.outputs.push_back(import_argument(output, symbols));
-    if (node.name.empty() && !node.outputs.empty()) {
-      if (const auto* tensor = std::get_if<TensorArgument>(&node.outputs[0]))
-        node.name = tensor->name;
-      if (const auto* symbol = std::get_if<SymbolArgument>(&node.outputs[0]))
-        node.name = symbol->name;
-    }
-    graph->nodes.push_back(std::move(node));
+    Node& node = graph->nodes.emplace_back();
+    const auto where = [&] {
+      return "node " + std::to_string(graph->nodes.size() - 1) + " (" + node.target + ")";
+    };
+    in_context(where, [&] { import_node(entry, symbols, node); });
   }
   if (const Json* single = optional_member(value, "is_single_tensor_return"))
     graph->single_tensor_return = boolean_of(*single);

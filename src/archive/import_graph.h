@@ -24,10 +24,12 @@ class SymbolRegistry {
   /// A SymInt or SymBool object: {as_int} or {as_expr}.
   ir::Size size(const Json& value);
   ir::Size expression(const std::string& text);
-  const std::map<std::string, ir::SymbolRef>& symbols() const { return symbols_; }
+  std::map<std::string, ir::SymbolRef> symbols() const {
+    return {symbols_.begin(), symbols_.end()};
+  }
 
  private:
-  std::map<std::string, ir::SymbolRef> symbols_;
+  std::map<std::string, std::shared_ptr<ir::Symbol>> symbols_;
   std::map<std::string, ir::Size> parsed_;  // by text
 };
 

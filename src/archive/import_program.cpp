@@ -5,6 +5,7 @@
 
 #include "archive/guards.h"
 #include "archive/import_graph.h"
+#include "archive/schema_fields.h"
 
 namespace tendon::archive {
 
@@ -15,10 +16,13 @@ void parse_document(rapidjson::Document& document, std::span<const std::byte> js
   if (!document.IsObject()) throw FormatError("the JSON is not an object");
 }
 
+/// Export writes "no bound" as null, as a number of no integer, or as the largest one less one.
 std::optional<std::int64_t> bound(const Json& range, const char* name) {
   const Json* value = optional_member(range, name);
   if (value == nullptr || !value->IsInt64()) return std::nullopt;
-  return std::max(value->GetInt64(), -ir::kUnbounded);
+  const std::int64_t number = value->GetInt64();
+  if (number >= ir::kUnbounded - 1 || number <= -(ir::kUnbounded - 1)) return std::nullopt;
+  return number;
 }
 
 bool is_symbol_name(const std::string& text) {
@@ -95,7 +99,7 @@ InputSpec import_input_spec(const Json& value, SymbolRegistry& symbols) {
     spec.kind = Kind::kToken;
     return spec;
   }
-  throw FormatError("an input of an unknown kind");
+  throw FormatError("an input of a kind that is not read", StatusCode::kUnimplemented);
 }
 
 OutputSpec import_output_spec(const Json& value, SymbolRegistry& symbols) {
@@ -123,18 +127,23 @@ OutputSpec import_output_spec(const Json& value, SymbolRegistry& symbols) {
     spec.kind = Kind::kToken;
     return spec;
   }
-  throw FormatError("an output of an unknown kind");
+  throw FormatError("an output of a kind that is not read", StatusCode::kUnimplemented);
 }
 
 Program import_root(const Json& root) {
   Program program;
+  if (!root.HasMember("graph_module")) {
+    throw FormatError("no 'graph_module': not an exported program", StatusCode::kInvalidArgument);
+  }
   if (const Json* version = optional_member(root, "schema_version")) {
     program.schema_major = member(*version, "major").GetInt();
     program.schema_minor = member(*version, "minor").GetInt();
   }
-  if (program.schema_major != 8) {
+  if (program.schema_major != kSchemaMajor) {
     throw FormatError("the program has schema version " + std::to_string(program.schema_major) +
-                      "." + std::to_string(program.schema_minor) + "; this build reads version 8");
+                          "." + std::to_string(program.schema_minor) +
+                          "; this build reads version " + std::to_string(kSchemaMajor),
+                      StatusCode::kUnimplemented);
   }
   if (const Json* torch = optional_member(root, "torch_version"))
     program.torch_version = text_of(*torch);
@@ -160,7 +169,26 @@ Program import_root(const Json& root) {
   program.symbols = symbols.symbols();
   if (const Json* guards = optional_member(root, "guards_code"))
     import_guards(*guards, call_signature, program);
+  if (program.schema_minor > kSchemaMinor) note_unknown_fields(root, program);
   return program;
+}
+
+void import_payload(const Json& value, SymbolRegistry& symbols, PayloadEntry& entry) {
+  entry.file = text_of(member(value, "path_name"));
+  if (const Json* flag = optional_member(value, "is_param")) entry.is_parameter = flag->GetBool();
+  if (const Json* flag = optional_member(value, "use_pickle")) entry.use_pickle = flag->GetBool();
+  const Json* tensor = optional_member(value, "tensor_meta");
+  if (tensor == nullptr) return;
+  const TensorMeta meta = import_tensor_meta(*tensor, symbols);
+  const auto number = [](const ir::Size& size) {
+    if (!size.is_constant()) throw FormatError("a symbolic size");
+    return size.constant();
+  };
+  entry.has_tensor = true;
+  entry.dtype = meta.dtype;
+  for (const ir::Size& size : meta.sizes) entry.sizes.push_back(number(size));
+  for (const ir::Size& stride : meta.strides) entry.strides.push_back(number(stride));
+  entry.storage_offset = number(meta.storage_offset);
 }
 
 }  // namespace
@@ -179,27 +207,10 @@ Result<std::vector<PayloadEntry>> import_payload_config(std::span<const std::byt
   std::vector<PayloadEntry> entries;
   SymbolRegistry symbols;
   for (const auto& item : member(document, "config").GetObject()) {
-    PayloadEntry entry;
+    PayloadEntry& entry = entries.emplace_back();
     entry.name = text_of(item.name);
-    entry.file = text_of(member(item.value, "path_name"));
-    if (const Json* flag = optional_member(item.value, "is_param"))
-      entry.is_parameter = flag->GetBool();
-    if (const Json* flag = optional_member(item.value, "use_pickle"))
-      entry.use_pickle = flag->GetBool();
-    if (const Json* tensor = optional_member(item.value, "tensor_meta")) {
-      const TensorMeta meta = import_tensor_meta(*tensor, symbols);
-      entry.has_tensor = true;
-      entry.dtype = meta.dtype;
-      const auto number = [&](const ir::Size& size) {
-        if (!size.is_constant())
-          throw FormatError("weight '" + entry.name + "' has a symbolic size");
-        return size.constant();
-      };
-      for (const ir::Size& size : meta.sizes) entry.sizes.push_back(number(size));
-      for (const ir::Size& stride : meta.strides) entry.strides.push_back(number(stride));
-      entry.storage_offset = number(meta.storage_offset);
-    }
-    entries.push_back(std::move(entry));
+    in_context([&] { return "'" + entry.name + "'"; },
+               [&] { import_payload(item.value, symbols, entry); });
   }
   return entries;
 } catch (const FormatError& error) {

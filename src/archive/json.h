@@ -53,4 +53,12 @@ inline std::string text_of(const Json& value) {
   return std::string(value.GetString(), value.GetStringLength());
 }
 
+/// Runs `body`; a FormatError that it throws says where it was, with the text that `where` gives.
+template <typename Where, typename Body>
+void in_context(Where where, Body body) try {
+  body();
+} catch (const FormatError& error) {
+  throw FormatError(error.status().with_context(where()));
+}
+
 }  // namespace tendon::archive

@@ -1,15 +1,15 @@
 #include "archive/load.h"
 
-#include <zlib.h>
-
 #include <algorithm>
-#include <limits>
+#include <new>
 
 #include "archive/bare_graph.h"
 #include "archive/file_kind.h"
+#include "archive/gzip.h"
 #include "archive/import_program.h"
-#include "archive/sample_inputs.h"
+#include "archive/old_layout.h"
 #include "archive/storage_view.h"
+#include "archive/torch_save.h"
 #include "archive/zip_index.h"
 #include "base/mapped_file.h"
 #include "base/status_macros.h"
@@ -18,9 +18,6 @@ namespace tendon::archive {
 
 namespace {
 
-constexpr std::uint64_t kMaxJsonBytes = std::uint64_t{1} << 31;
-constexpr std::uint64_t kMaxStorageBytes = std::uint64_t{1} << 40;
-
 Status invalid(std::string message) {
   return Status(StatusCode::kInvalidArgument, std::move(message));
 }
@@ -28,17 +25,6 @@ Status data_loss(std::string message) { return Status(StatusCode::kDataLoss, std
 
 std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-/// The bytes of an entry, in place if it is stored; then nobody new owns them.
-Result<StorageBytes> entry_bytes(const ZipIndex& zip, const std::string& name,
-                                 std::uint64_t limit) {
-  const ZipEntry* entry = zip.find(name);
-  if (entry == nullptr) return data_loss("entry '" + name + "' is missing");
-  if (entry->stored) return StorageBytes{entry->bytes, nullptr};
-  TENDON_ASSIGN_OR_RETURN(std::vector<std::byte> content, zip.read(name, limit));
-  auto owned = std::make_shared<std::vector<std::byte>>(std::move(content));
-  return StorageBytes{*owned, owned};
 }
 
 struct Archive {
@@ -53,7 +39,8 @@ Status read_weights(const Archive& archive, const std::string& folder, const std
   const std::string base = archive.root + "data/" + folder + "/";
   const std::string config = base + archive.model + suffix;
   if (archive.zip.find(config) == nullptr) return {};
-  TENDON_ASSIGN_OR_RETURN(StorageBytes json, entry_bytes(archive.zip, config, kMaxJsonBytes));
+  TENDON_ASSIGN_OR_RETURN(StorageBytes json,
+                          entry_storage(archive.zip, config, kMaxJsonBytes, archive.owner));
   TENDON_ASSIGN_OR_RETURN(const std::vector<PayloadEntry> entries,
                           import_payload_config(json.bytes));
   std::map<std::string, StorageBytes> storages;  // by file: names may share one
@@ -61,9 +48,8 @@ Status read_weights(const Archive& archive, const std::string& folder, const std
     if (!entry.has_tensor) continue;  // a custom object; refused where the program takes it
     auto known = storages.find(entry.file);
     if (known == storages.end()) {
-      TENDON_ASSIGN_OR_RETURN(StorageBytes found,
-                              entry_bytes(archive.zip, base + entry.file, kMaxStorageBytes));
-      if (found.owner == nullptr) found.owner = archive.owner;
+      TENDON_ASSIGN_OR_RETURN(StorageBytes found, entry_storage(archive.zip, base + entry.file,
+                                                                kMaxStorageBytes, archive.owner));
       // PyTorch aligns entries; those of a file that does not are copied.
       TENDON_ASSIGN_OR_RETURN(found, aligned_storage(std::move(found)));
       known = storages.emplace(entry.file, std::move(found)).first;
@@ -108,28 +94,23 @@ Result<std::string> choose_model(const ZipIndex& zip, const std::string& root,
   return invalid("the archive has several programs, choose one: " + list);
 }
 
-/// The folder that all entries are in, found by its archive_format or models.
+/// The folder that all entries are in: that of archive_format, or of models/ nearest to the top.
 std::optional<std::string> find_root(const ZipIndex& zip) {
+  std::optional<std::string> root;
   for (const auto& [name, entry] : zip.entries()) {
     const std::size_t models = name.find("models/");
-    if (models != std::string::npos && (models == 0 || name[models - 1] == '/'))
-      return name.substr(0, models);
+    if (models == std::string::npos || (models != 0 && name[models - 1] != '/')) continue;
+    if (root && root->size() <= models) continue;
+    root = name.substr(0, models);
+    if (zip.find(*root + "archive_format") != nullptr) break;
   }
-  return std::nullopt;
-}
-
-Status check_byte_order(const ZipIndex& zip, const std::string& root) {
-  if (const ZipEntry* order = zip.find(root + "byteorder"); order != nullptr && order->stored) {
-    if (as_text(order->bytes).substr(0, 3) == "big")
-      return Status(StatusCode::kUnimplemented, "the archive's numbers are big-endian");
-  }
-  return {};
+  return root;
 }
 
 Result<Program> read_archive(std::span<const std::byte> bytes, std::shared_ptr<void> owner,
                              const ReadOptions& options) {
   TENDON_ASSIGN_OR_RETURN(ZipIndex zip, ZipIndex::open(bytes));
-  if (zip.find("serialized_exported_program.json") != nullptr) return read_old_layout(zip, owner);
+  if (zip.find(kOldLayoutProgram) != nullptr) return read_old_layout(zip, owner);
   const auto root = find_root(zip);
   if (!root)
     return invalid("this is " + describe_archive(zip) + ", not a program of torch.export.save");
@@ -138,44 +119,12 @@ Result<Program> read_archive(std::span<const std::byte> bytes, std::shared_ptr<v
   const Archive archive{std::move(zip), *root, model, owner};
   TENDON_ASSIGN_OR_RETURN(
       StorageBytes json,
-      entry_bytes(archive.zip, *root + "models/" + model + ".json", kMaxJsonBytes));
+      entry_storage(archive.zip, *root + "models/" + model + ".json", kMaxJsonBytes, owner));
   TENDON_ASSIGN_OR_RETURN(Program program, import_program(json.bytes));
   TENDON_RETURN_IF_ERROR(read_weights(archive, "weights", "_weights_config.json", program));
   TENDON_RETURN_IF_ERROR(read_weights(archive, "constants", "_constants_config.json", program));
-  const std::string samples = *root + "data/sample_inputs/" + model + ".pt";
-  if (archive.zip.find(samples) != nullptr) {
-    TENDON_ASSIGN_OR_RETURN(StorageBytes pickle,
-                            entry_bytes(archive.zip, samples, std::uint64_t{1} << 34));
-    auto tensors = read_torch_save(pickle.bytes, pickle.owner != nullptr ? pickle.owner : owner);
-    if (tensors.ok()) {
-      program.sample_inputs = std::move(*tensors);
-    } else {
-      program.warnings.push_back("the sample inputs cannot be read: " + tensors.status().message());
-    }
-  }
+  read_sample_inputs(archive.zip, *root + "data/sample_inputs/" + model + ".pt", owner, program);
   return program;
-}
-
-Result<std::vector<std::byte>> inflate_gzip(std::span<const std::byte> bytes) {
-  z_stream stream{};
-  if (inflateInit2(&stream, 15 + 16) != Z_OK)
-    return Status(StatusCode::kResourceExhausted, "no memory to inflate");
-  std::vector<std::byte> result;
-  std::vector<std::byte> block(std::size_t{1} << 18);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
-  stream.avail_in =
-      static_cast<uInt>(std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max()));
-  int code = Z_OK;
-  while (code == Z_OK) {
-    stream.next_out = reinterpret_cast<Bytef*>(block.data());
-    stream.avail_out = static_cast<uInt>(block.size());
-    code = inflate(&stream, Z_NO_FLUSH);
-    result.insert(result.end(), block.begin(), block.end() - stream.avail_out);
-    if (result.size() > kMaxJsonBytes) code = Z_MEM_ERROR;
-  }
-  inflateEnd(&stream);
-  if (code != Z_STREAM_END) return data_loss("the gzip file is damaged, truncated or too large");
-  return result;
 }
 
 Result<Program> read_bare_graph(std::span<const std::byte> json, const ReadOptions& options) {
@@ -184,32 +133,44 @@ Result<Program> read_bare_graph(std::span<const std::byte> json, const ReadOptio
   return program;
 }
 
+bool looks_like_json(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '{';
+}
+
+Status not_a_program(std::span<const std::byte> bytes, const char* container) {
+  const std::string kind = describe_bytes(bytes);
+  return invalid(std::string("this is ") + container +
+                 (kind.empty() ? std::string("an unknown kind of file") : kind) +
+                 ", not a program of torch.export.save");
+}
+
+Result<Program> read_any(std::span<const std::byte> bytes, std::shared_ptr<void> owner,
+                         const ReadOptions& options) try {
+  const std::string_view text = as_text(bytes);
+  if (text.substr(0, 2) == "PK") return read_archive(bytes, std::move(owner), options);
+  if (looks_like_json(text)) return read_bare_graph(bytes, options);
+  if (!is_gzip(bytes)) return not_a_program(bytes, "");
+  TENDON_ASSIGN_OR_RETURN(const std::vector<std::byte> json, inflate_gzip(bytes, kMaxJsonBytes));
+  if (!looks_like_json(as_text(json))) return not_a_program(json, "a gzip file that holds ");
+  return read_bare_graph(json, options);
+} catch (const std::bad_alloc&) {
+  return Status(StatusCode::kResourceExhausted, "not enough memory to read the program");
+}
+
 }  // namespace
 
 Result<Program> read_program(std::span<const std::byte> bytes, std::shared_ptr<void> owner,
                              const std::string& name, const ReadOptions& options) {
-  const std::string_view text = as_text(bytes);
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (text.substr(0, 2) == "PK") return read_archive(bytes, std::move(owner), options);
-  if (first != std::string_view::npos && text[first] == '{') return read_bare_graph(bytes, options);
-  if (text.substr(0, 2) == "\x1f\x8b") {
-    TENDON_ASSIGN_OR_RETURN(const std::vector<std::byte> json, inflate_gzip(bytes));
-    if (as_text(json).find_first_not_of(" \t\r\n") == std::string_view::npos ||
-        as_text(json)[as_text(json).find_first_not_of(" \t\r\n")] != '{') {
-      return invalid("a gzip file that does not hold a graph");
-    }
-    return read_bare_graph(json, options);
-  }
-  const std::string kind = describe_bytes(bytes);
-  (void)name;
-  return invalid("this is " + (kind.empty() ? std::string("an unknown kind of file") : kind) +
-                 ", not a program of torch.export.save");
+  auto program = read_any(bytes, std::move(owner), options);
+  if (!program.ok()) return program.status().with_context(name);
+  return program;
 }
 
 Result<Program> read_program(const std::string& path, const ReadOptions& options) {
   TENDON_ASSIGN_OR_RETURN(std::shared_ptr<base::MappedFile> file, base::MappedFile::open(path));
   const std::span<const std::byte> bytes = file->bytes();
-  return read_program(bytes, file, path, options);
+  return read_any(bytes, std::move(file), options);
 }
 
 }  // namespace tendon::archive

@@ -1,5 +1,6 @@
 #include "archive/storage_view.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/checked_math.h"
@@ -14,7 +15,22 @@ constexpr std::uintptr_t kAlignment = 16;  // complex128
 
 Status data_loss(std::string message) { return Status(StatusCode::kDataLoss, std::move(message)); }
 
+/// Any other byte is undefined behaviour once it is read as bool.
+bool all_bools(std::span<const std::byte> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b <= std::byte{1}; });
+}
+
 }  // namespace
+
+Result<StorageBytes> entry_storage(const ZipIndex& zip, const std::string& name,
+                                   std::uint64_t limit, std::shared_ptr<void> owner) {
+  const ZipEntry* entry = zip.find(name);
+  if (entry == nullptr) return data_loss("entry '" + name + "' is missing");
+  if (entry->stored) return StorageBytes{entry->bytes, std::move(owner)};
+  TENDON_ASSIGN_OR_RETURN(std::vector<std::byte> content, zip.read(name, limit));
+  auto owned = std::make_shared<std::vector<std::byte>>(std::move(content));
+  return StorageBytes{*owned, owned};
+}
 
 Result<StorageBytes> aligned_storage(StorageBytes storage) {
   if (reinterpret_cast<std::uintptr_t>(storage.bytes.data()) % kAlignment == 0) return storage;
@@ -55,8 +71,13 @@ Result<Tensor> view_of_storage(const StorageBytes& storage, DType dtype, const S
     return data_loss(what + " reaches beyond its storage of " +
                      std::to_string(storage.bytes.size()) + " bytes");
   }
+  const auto first = static_cast<std::size_t>(offset * element);
+  if (dtype == DType::kBool &&
+      !all_bools(storage.bytes.subspan(first, static_cast<std::size_t>(*bytes) - first))) {
+    return data_loss(what + " is bool and holds bytes other than 0 and 1");
+  }
   // Files are mapped read-only: nobody writes to what was read.
-  view.data = const_cast<std::byte*>(storage.bytes.data()) + offset * element;
+  view.data = const_cast<std::byte*>(storage.bytes.data()) + first;
   return Tensor(view, storage.owner);
 }
 

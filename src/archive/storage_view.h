@@ -6,15 +6,23 @@
 #include <span>
 #include <string>
 
+#include "archive/zip_index.h"
 #include "tendon/status.h"
 #include "tendon/tensor.h"
 
 namespace tendon::archive {
 
+inline constexpr std::uint64_t kMaxStorageBytes = std::uint64_t{1} << 40;
+
 struct StorageBytes {
   std::span<const std::byte> bytes;
   std::shared_ptr<void> owner;  // keeps the bytes alive
 };
+
+/// An entry's bytes: in place, kept alive by the archive's owner, or inflated into memory of their
+/// own. Errors: DataLoss (no such entry, damaged); ResourceExhausted for more than `limit` bytes.
+Result<StorageBytes> entry_storage(const ZipIndex& zip, const std::string& name,
+                                   std::uint64_t limit, std::shared_ptr<void> owner);
 
 /// The same bytes at an address that any element type may have: in place where they already are.
 /// Errors: ResourceExhausted.
