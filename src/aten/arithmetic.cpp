@@ -115,6 +115,18 @@ Outputs sum_of(Builder& b, const Arguments& arguments, bool minus, bool reverse)
   });
 }
 
+/// PyTorch's floor division of floats, every step rounded.
+Expr floor_divide_rounded(Expr x, Expr y, const std::function<Expr(Expr)>& rounded) {
+  const Expr rest = rounded(binary(Op::kFmod, x, y));
+  const Expr quotient = rounded(rounded(x - rest) / y);
+  const Expr lowered = rounded(quotient - 1.0);
+  const Expr whole = select(rest != 0 && (y < 0) != (rest < 0), lowered, quotient);
+  const Expr floor = unary(Op::kFloor, whole);
+  const Expr nearest = select(rounded(whole - floor) > 0.5, rounded(floor + 1.0), floor);
+  const Expr zero = binary(Op::kCopysign, like(x, 0.0), x / y);
+  return select(y == 0, x / y, select(whole == 0, zero, nearest));
+}
+
 Outputs divide(Builder& b, const Arguments& arguments, const std::optional<std::string>& mode) {
   const Pair pair = operands(b, arguments);
   if (!mode) {
@@ -122,10 +134,22 @@ Outputs divide(Builder& b, const Arguments& arguments, const std::optional<std::
     if (is_complex(result)) return complex_quotient(b, Pair{pair.self, pair.other, result});
     return combine(b, pair, result, [](Expr x, Expr y) { return x / y; });
   }
-  const DType result = pair.result == DType::kBool ? DType::kInt64 : pair.result;
+  if (*mode != "floor" && *mode != "trunc") {
+    throw InvalidProgram(
+        "div expected rounding_mode to be one of None, 'trunc', or 'floor' but "
+        "found '" +
+        *mode + "'");
+  }
+  const DType result = pair.result;
+  if (result == DType::kBool) {
+    throw InvalidProgram("\"div_" + *mode + "_cpu\" not implemented for 'Bool'");
+  }
+  // Half types are divided as such, and rounded, unless the divisor is a number.
+  const bool rounds = is_half(result) && pair.other.rank() > 0;
   return combine(b, pair, result, [&](Expr x, Expr y) {
-    if (*mode == "floor") return floor_divide(x, y);
-    if (is_floating(x.dtype())) return unary(Op::kTrunc, x / y);
+    const auto rounded = [&](Expr e) { return rounds ? cast(e.dtype(), cast(result, e)) : e; };
+    if (*mode == "floor") return rounds ? floor_divide_rounded(x, y, rounded) : floor_divide(x, y);
+    if (is_floating(x.dtype())) return unary(Op::kTrunc, rounded(x / y));
     return binary(Op::kTruncDivide, x, y);
   });
 }

@@ -226,12 +226,15 @@ OPERATOR(poisson_nll_loss,
   const DType type = to_floating(result_type({input, target}));
   const Tensor losses =
       elementwise(b, {input, target}, compute_type(type), type, [&](const std::vector<Expr>& e) {
-        Expr loss = logarithmic ? unary(Op::kExp, e[0]) - e[1] * e[0]
-                                : e[0] - e[1] * unary(Op::kLog, e[0] + eps);
+        // Each step is an operator of its own in PyTorch.
+        const auto rounded = [&](Expr x) { return cast(compute_type(type), cast(type, x)); };
+        const auto logarithm = [&](Expr x) { return rounded(unary(Op::kLog, rounded(x))); };
+        Expr loss = logarithmic ? rounded(unary(Op::kExp, e[0])) - rounded(e[1] * e[0])
+                                : e[0] - rounded(e[1] * logarithm(e[0] + eps));
         if (full) {
-          const Expr stirling = e[1] * unary(Op::kLog, e[1]) - e[1] +
-                                unary(Op::kLog, e[1] * (2 * std::numbers::pi)) * 0.5;
-          loss = loss + select(e[1] <= 1, like(loss, 0.0), stirling);
+          const Expr stirling = rounded(rounded(e[1] * logarithm(e[1])) - e[1]) +
+                                rounded(logarithm(e[1] * (2 * std::numbers::pi)) * 0.5);
+          loss = rounded(loss) + select(e[1] <= 1, like(loss, 0.0), rounded(stirling));
         }
         return loss;
       });
@@ -305,12 +308,12 @@ OPERATOR(margin_ranking_loss,
   const Tensor &first = arguments.tensor("input1"), &second = arguments.tensor("input2"),
                &target = arguments.tensor("target");
   const double margin = arguments.real("margin");
-  const DType type = result_type({first, second, target});
+  const DType common = result_type({first, second, target}), type = to_floating(common);
   return reduced(b,
-                 elementwise(b, {first, second, target}, compute_type(type), type,
+                 elementwise(b, {first, second, target}, compute_type(common), type,
                              [&](const std::vector<Expr>& e) {
                                const Expr z = -e[2] * (e[0] - e[1]);
-                               return positive(margin == 0 ? z : z + margin);
+                               return positive(cast(compute_type(type), z) + margin);
                              }),
                  arguments.integer("reduction"));
 }

@@ -104,8 +104,11 @@ Outputs matrix_norm(Builder& b, const Arguments& arguments, double order) {
 Tensor difference(Builder& b, const Tensor& x, const Tensor& y, std::optional<double> eps) {
   const DType common = result_type({x, y});
   const DType result = eps ? to_floating(common) : common;
-  return elementwise(b, {x, y}, compute_type(result), result, [&](const std::vector<Expr>& e) {
-    return eps ? e[0] - e[1] + *eps : e[0] - e[1];
+  return elementwise(b, {x, y}, compute_type(common), result, [&](const std::vector<Expr>& e) {
+    const Expr gap = e[0] - e[1];
+    if (!eps) return gap;
+    const Expr rounded = cast(compute_type(result), cast(common, gap));
+    return rounded + *eps;
   });
 }
 
