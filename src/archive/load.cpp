@@ -4,6 +4,7 @@
 #include <new>
 
 #include "archive/bare_graph.h"
+#include "archive/check_program.h"
 #include "archive/file_kind.h"
 #include "archive/gzip.h"
 #include "archive/import_program.h"
@@ -40,7 +41,7 @@ Status read_weights(const Archive& archive, const std::string& folder, const std
   const std::string config = base + archive.model + suffix;
   if (archive.zip.find(config) == nullptr) return {};
   TENDON_ASSIGN_OR_RETURN(StorageBytes json,
-                          entry_storage(archive.zip, config, kMaxJsonBytes, archive.owner));
+                          checked_entry(archive.zip, config, kMaxJsonBytes, archive.owner));
   TENDON_ASSIGN_OR_RETURN(const std::vector<PayloadEntry> entries,
                           import_payload_config(json.bytes));
   std::map<std::string, StorageBytes> storages;  // by file: names may share one
@@ -107,19 +108,38 @@ std::optional<std::string> find_root(const ZipIndex& zip) {
   return root;
 }
 
-Result<Program> read_archive(std::span<const std::byte> bytes, std::shared_ptr<void> owner,
-                             const ReadOptions& options) {
+/// The archive is of the kind and the version that are known.
+Status check_header(const ZipIndex& zip, const std::string& root) {
+  const auto word = [&](const std::string& name) -> Result<std::string> {
+    if (zip.find(root + name) == nullptr) return std::string();
+    TENDON_ASSIGN_OR_RETURN(const std::vector<std::byte> content, zip.read(root + name, 64));
+    const std::string_view text = as_text(content);
+    return std::string(text.substr(0, text.find_first_of(" \r\n")));
+  };
+  TENDON_ASSIGN_OR_RETURN(const std::string format, word("archive_format"));
+  if (!format.empty() && format != "pt2")
+    return invalid("the archive's format is '" + format + "', not 'pt2'");
+  TENDON_ASSIGN_OR_RETURN(const std::string version, word("archive_version"));
+  if (!version.empty() && version != "0") {
+    return Status(StatusCode::kUnimplemented,
+                  "the archive has version " + version + "; only version 0 is read");
+  }
+  return check_byte_order(zip, root);
+}
+
+Result<Program> read_layout(std::span<const std::byte> bytes, std::shared_ptr<void> owner,
+                            const ReadOptions& options) {
   TENDON_ASSIGN_OR_RETURN(ZipIndex zip, ZipIndex::open(bytes));
   if (zip.find(kOldLayoutProgram) != nullptr) return read_old_layout(zip, owner);
   const auto root = find_root(zip);
   if (!root)
     return invalid("this is " + describe_archive(zip) + ", not a program of torch.export.save");
-  TENDON_RETURN_IF_ERROR(check_byte_order(zip, *root));
+  TENDON_RETURN_IF_ERROR(check_header(zip, *root));
   TENDON_ASSIGN_OR_RETURN(std::string model, choose_model(zip, *root, options.model));
   const Archive archive{std::move(zip), *root, model, owner};
   TENDON_ASSIGN_OR_RETURN(
       StorageBytes json,
-      entry_storage(archive.zip, *root + "models/" + model + ".json", kMaxJsonBytes, owner));
+      checked_entry(archive.zip, *root + "models/" + model + ".json", kMaxJsonBytes, owner));
   TENDON_ASSIGN_OR_RETURN(Program program, import_program(json.bytes));
   TENDON_RETURN_IF_ERROR(read_weights(archive, "weights", "_weights_config.json", program));
   TENDON_RETURN_IF_ERROR(read_weights(archive, "constants", "_constants_config.json", program));
@@ -127,8 +147,17 @@ Result<Program> read_archive(std::span<const std::byte> bytes, std::shared_ptr<v
   return program;
 }
 
+Result<Program> read_archive(std::span<const std::byte> bytes, std::shared_ptr<void> owner,
+                             const ReadOptions& options) {
+  TENDON_ASSIGN_OR_RETURN(Program program, read_layout(bytes, std::move(owner), options));
+  TENDON_RETURN_IF_ERROR(check_graph(program));
+  TENDON_RETURN_IF_ERROR(check_weights(program));
+  return program;
+}
+
 Result<Program> read_bare_graph(std::span<const std::byte> json, const ReadOptions& options) {
   TENDON_ASSIGN_OR_RETURN(Program program, import_program(json));
+  TENDON_RETURN_IF_ERROR(check_graph(program));
   TENDON_RETURN_IF_ERROR(draw_weights(program, options.weight_seed, options.max_drawn_bytes));
   return program;
 }

@@ -20,7 +20,11 @@ struct ReadOptions {
 
 /// A `.pt2` archive (any layout that can be read without Python), or a bare graph: `.json` or
 /// `.json.gz` holding an ExportedProgram, whose weights are drawn from the seed. Weights of an
-/// archive lie in the mapped file: nothing is copied.
+/// archive lie in the mapped file: nothing is copied, and they are not compared with their
+/// checksums; programs are.
+/// Errors: NotFound (file, model), InvalidArgument (another kind of file, which the message names),
+/// DataLoss (truncated, altered, contradicts itself), Unimplemented (needs what cannot be read),
+/// ResourceExhausted.
 Result<Program> read_program(const std::string& path, const ReadOptions& options = {});
 
 /// The same over memory, which must outlive the program unless `owner` keeps it alive. `name` is

@@ -204,13 +204,91 @@ TEST(Load, OtherSchemasAreRefusedByNumber) {
 }
 
 TEST(Load, ProgramsOfAnArchiveAreChosenByName) {
-  const std::string two = zip({{"m/models/a.json", program()}, {"m/models/b.json", program()}});
+  const std::string weights = "{\"config\":{" + payload("w", meta("2", "1")) + "}}";
+  const std::string two = zip({{"m/models/a.json", program()},
+                               {"m/models/b.json", program()},
+                               {"m/data/weights/a_weights_config.json", weights},
+                               {"m/data/weights/b_weights_config.json", weights},
+                               {"m/data/weights/weight_0", floats(2)}});
   EXPECT_THAT(read(two).status().message(), HasSubstr("a, b"));
   ReadOptions options;
   options.model = "b";
   EXPECT_TRUE(read(two, options).ok());
   options.model = "c";
   EXPECT_EQ(read(two, options).status().code(), StatusCode::kNotFound);
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+TEST(Load, PartsThatContradictEachOtherAreNamed) {
+  const std::string whole = program();
+  ASSERT_TRUE(read(whole).ok());
+  const std::string node =
+      R"({"target":"torch.ops.aten.neg.default","name":"neg","metadata":{},"inputs":[{"name":"self",)"
+      R"("kind":1,"arg":{"as_tensor":{"name":"y"}}}],"outputs":[{"as_tensor":{"name":"x"}}]})";
+  const std::string made = replaced(node, R"("name":"y")", R"("name":"x")");
+  const struct {
+    std::string from, to, message;
+  } cases[] = {
+      {R"("outputs":[{"as_tensor":{"name":"x"}}])", R"("outputs":[{"as_tensor":{"name":"z"}}])",
+       "output 0 is 'x' in the signature and 'z' in the graph"},
+      {R"("nodes":[])", R"("nodes":[)" + node + "]", "'y' is used before it is made"},
+      {R"("nodes":[])", R"("nodes":[)" + made + "]", "'x' is made twice"},
+      {R"("nodes":[])",
+       R"("nodes":[)" +
+           replaced(made, R"({"as_tensor":{"name":"x"}}]})", R"({"as_tensor":{"name":"q"}}]})") +
+           "]",
+       "nothing describes tensor 'q'"},
+      {R"("arg":{"name":"p_w"})", R"("arg":{"name":"x"})", "'x' in the signature and 'p_w'"},
+      {R"("output_specs":[)", R"("output_specs":[{"token":{"arg":{"name":"t"}}},)",
+       "the signature has 2 outputs, the graph 1"},
+  };
+  for (const auto& [from, to, message] : cases) {
+    const auto result = read(replaced(whole, from, to));
+    EXPECT_EQ(result.status().code(), StatusCode::kDataLoss) << to;
+    EXPECT_THAT(result.status().message(), HasSubstr(message));
+  }
+}
+
+TEST(Load, WeightsAreWhatTheProgramTakes) {
+  EXPECT_TRUE(read(archive(payload("w", meta("2", "1")), floats(2))).ok());
+  EXPECT_THAT(read(archive("", floats(2))).status().message(), HasSubstr("'w' is missing"));
+  for (const std::string& other : {meta("1", "1"), meta("2 1", "1 1"), meta("2", "1", "0", 4)}) {
+    const auto result = read(archive(payload("w", other), floats(2)));
+    EXPECT_EQ(result.status().code(), StatusCode::kDataLoss) << other;
+    EXPECT_THAT(result.status().message(), HasSubstr("the program takes float32[2]"));
+  }
+}
+
+TEST(Load, AlteredProgramsAreFoundByTheirChecksum) {
+  const std::string whole = archive(payload("w", meta("2", "1")), floats(2));
+  for (const char* text : {"as_tensor", "is_param"}) {
+    std::string altered = whole;
+    altered[altered.find(text)] = 'A';
+    const auto found = read(altered);
+    EXPECT_EQ(found.status().code(), StatusCode::kDataLoss);
+    EXPECT_THAT(found.status().message(), HasSubstr("checksum"));
+  }
+}
+
+TEST(Load, ArchivesOfAnotherKindOrVersionAreRefused) {
+  const auto with = [](const std::string& name, const std::string& content) {
+    return read(zip({{"m/models/model.json", program()},
+                     {"m/data/weights/model_weights_config.json",
+                      "{\"config\":{" + payload("w", meta("2", "1")) + "}}"},
+                     {"m/data/weights/weight_0", floats(2)},
+                     {"m/" + name, content}}));
+  };
+  EXPECT_TRUE(with("archive_format", "pt2").ok());
+  EXPECT_TRUE(with("archive_version", "0\n").ok());
+  EXPECT_TRUE(with("byteorder", "little").ok());
+  EXPECT_EQ(with("archive_format", "pt3").status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(with("archive_version", "1").status().code(), StatusCode::kUnimplemented);
+  EXPECT_EQ(with("byteorder", "big").status().code(), StatusCode::kUnimplemented);
 }
 
 TEST(Load, NestedGraphsAreBounded) {

@@ -34,15 +34,10 @@ Status read_state_dict(const ZipIndex& zip, const std::string& name,
 
 Result<Program> read_old_layout(const ZipIndex& zip, const std::shared_ptr<void>& owner) {
   TENDON_ASSIGN_OR_RETURN(const StorageBytes json,
-                          entry_storage(zip, kOldLayoutProgram, kMaxJsonBytes, owner));
+                          checked_entry(zip, kOldLayoutProgram, kMaxJsonBytes, owner));
   TENDON_ASSIGN_OR_RETURN(Program program, import_program(json.bytes));
   TENDON_RETURN_IF_ERROR(read_state_dict(zip, "serialized_state_dict.pt", owner, program));
   TENDON_RETURN_IF_ERROR(read_state_dict(zip, "serialized_constants.pt", owner, program));
-  for (const InputSpec& spec : program.inputs) {
-    const auto weight = program.weights.find(spec.target);
-    if (spec.kind == InputSpec::Kind::kParameter && weight != program.weights.end())
-      weight->second.is_parameter = true;
-  }
   read_sample_inputs(zip, "serialized_example_inputs.pt", owner, program);
   return program;
 }

@@ -32,6 +32,13 @@ Result<StorageBytes> entry_storage(const ZipIndex& zip, const std::string& name,
   return StorageBytes{*owned, owned};
 }
 
+Result<StorageBytes> checked_entry(const ZipIndex& zip, const std::string& name,
+                                   std::uint64_t limit, std::shared_ptr<void> owner) {
+  TENDON_ASSIGN_OR_RETURN(StorageBytes content, entry_storage(zip, name, limit, std::move(owner)));
+  if (zip.find(name)->matches_checksum(content.bytes)) return content;
+  return data_loss("entry '" + name + "' is damaged: its checksum is not that of its content");
+}
+
 Result<StorageBytes> aligned_storage(StorageBytes storage) {
   if (reinterpret_cast<std::uintptr_t>(storage.bytes.data()) % kAlignment == 0) return storage;
   const auto size = static_cast<std::int64_t>(storage.bytes.size());

@@ -24,6 +24,11 @@ struct StorageBytes {
 Result<StorageBytes> entry_storage(const ZipIndex& zip, const std::string& name,
                                    std::uint64_t limit, std::shared_ptr<void> owner);
 
+/// The same for what is read whole, compared with the entry's checksum. Weights are not: mapping
+/// them reads nothing.
+Result<StorageBytes> checked_entry(const ZipIndex& zip, const std::string& name,
+                                   std::uint64_t limit, std::shared_ptr<void> owner);
+
 /// The same bytes at an address that any element type may have: in place where they already are.
 /// Errors: ResourceExhausted.
 Result<StorageBytes> aligned_storage(StorageBytes storage);

@@ -53,8 +53,8 @@ Result<PickleValue> unpickle_torch_save(std::span<const std::byte> bytes,
     if (at != std::string::npos && at + 8 == name.size()) root = name.substr(0, at);
   }
   TENDON_RETURN_IF_ERROR(check_byte_order(zip, root));
-  TENDON_ASSIGN_OR_RETURN(const std::vector<std::byte> pickle,
-                          zip.read(root + "data.pkl", kMaxStorageBytes));
+  TENDON_ASSIGN_OR_RETURN(const StorageBytes pickle,
+                          checked_entry(zip, root + "data.pkl", kMaxStorageBytes, owner));
   std::map<std::string, StorageBytes> storages;
   const RebuildTensor rebuild = [&](const PickleValue::Storage& storage, std::int64_t offset,
                                     const Sizes& sizes, const Sizes& strides) -> Result<Tensor> {
@@ -69,7 +69,7 @@ Result<PickleValue> unpickle_torch_save(std::span<const std::byte> bytes,
     return view_of_storage(known->second, storage.dtype, sizes, strides, offset,
                            "a tensor of storage '" + storage.key + "'");
   };
-  return read_pickle(pickle, rebuild);
+  return read_pickle(pickle.bytes, rebuild);
 }
 
 Result<std::vector<Tensor>> read_torch_save(std::span<const std::byte> bytes,

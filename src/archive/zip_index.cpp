@@ -1,6 +1,7 @@
 #include "archive/zip_index.h"
 
 #include <minizip/unzip.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cstring>
@@ -43,6 +44,7 @@ Status index_entry(void* file, std::span<const std::byte> archive,
   if ((info.flag & 1) != 0) return data_loss(std::string("entry '") + name + "' is encrypted");
   ZipEntry entry;
   entry.size = info.uncompressed_size;
+  entry.checksum = static_cast<std::uint32_t>(info.crc);
   entry.stored = info.compression_method == 0;
   if (!entry.stored && info.compression_method != Z_DEFLATED) {
     return data_loss(std::string("entry '") + name + "' has an unknown compression method");
@@ -68,6 +70,16 @@ Status index_entry(void* file, std::span<const std::byte> archive,
 }
 
 }  // namespace
+
+bool ZipEntry::matches_checksum(std::span<const std::byte> content) const {
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+  static_cast<void>(content);
+  return true;
+#else
+  const auto* data = reinterpret_cast<const Bytef*>(content.data());
+  return crc32_z(0, data, content.size()) == checksum;
+#endif
+}
 
 Result<ZipIndex> ZipIndex::open(std::span<const std::byte> archive) {
   tensor::MemoryZip memory{archive};

@@ -15,8 +15,13 @@ namespace tendon::archive {
 struct ZipEntry {
   std::uint64_t size = 0;  // inflated
   bool stored = true;
+  std::uint32_t checksum = 0;
   /// A stored entry's bytes, in place; empty for a deflated one.
   std::span<const std::byte> bytes;
+
+  /// Whether the content is what it was when the archive was written. Always true under a fuzzer,
+  /// which could not get past it.
+  bool matches_checksum(std::span<const std::byte> content) const;
 };
 
 /// One thread at a time.

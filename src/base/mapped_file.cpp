@@ -11,7 +11,8 @@
 namespace tendon::base {
 
 Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::string& path, Access access) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK a pipe would wait for its writer.
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     return Status(StatusCode::kNotFound, "cannot open '" + path + "': " + std::strerror(errno));
   }
