@@ -138,13 +138,29 @@ Below below(Builder& b, const Resize& resize, std::size_t axis, Expr coordinate)
   return {position, clamp(coordinate - cast(resize.compute, position), zero, one)};
 }
 
+/// PyTorch's CPU takes another path for images of at most this height + width: weights are not
+/// rounded there, and positions of the nearest elements come from float32 scales.
+bool takes_small_path(const Resize& resize) {
+  constexpr std::int64_t kMost = 128;
+  if (resize.scales.size() != 2) return false;
+  return ir::provably_less_equal(resize.shape[2] + resize.shape[3], Size(kMost)).value_or(true);
+}
+
+/// On the other paths weights are kept in the image's type.
+Expr weight(const Resize& resize, Expr value, bool keep = false) {
+  if (keep || !is_half(resize.x.dtype)) return value;
+  return cast(resize.compute, cast(resize.x.dtype, value));
+}
+
 Outputs linear(Builder& b, const Arguments& arguments, std::size_t axes) {
   const Resize resize = resize_of(b, arguments, axes);
+  const bool keep = takes_small_path(resize);
   return resized(b, resize, [&](std::size_t axis, Expr index) -> Taps {
     if (resize.x.shape[axis + 2] == resize.shape[axis + 2]) return {{index, index}};
     const Below at = below(b, resize, axis, source_coordinate(b, resize, axis, index, false));
     const Expr next = minimum(at.position + 1, last_position(b, resize, axis));
-    return {{at.position, 1.0 - at.fraction}, {next, at.fraction}};
+    const Expr fraction = weight(resize, at.fraction, keep);
+    return {{at.position, weight(resize, 1.0 - fraction, keep)}, {next, fraction}};
   });
 }
 
@@ -157,16 +173,73 @@ Outputs cubic(Builder& b, const Arguments& arguments) {
     for (std::int64_t k = 0; k < 4; ++k) {
       taps.push_back({clamp(at.position + (k - 1), b.constant(DType::kInt64, 0),
                             last_position(b, resize, axis)),
-                      weights[static_cast<std::size_t>(k)]});
+                      weight(resize, weights[static_cast<std::size_t>(k)])});
     }
     return taps;
   });
 }
 
-/// `exact`: the element whose centre is nearest; else the older rule, that of the left edges.
+/// The rule for the nearest element, in floating point as PyTorch computes it. `exact`: the element
+/// whose centre is nearest; else the older rule, that of the left edges.
+struct NearestRule {
+  bool exact = false;
+  bool small = false;  // see takes_small_path
+  DType type = DType::kFloat32;
+
+  template <typename Real>
+  static std::int64_t position(const NearestRule& rule, Real scale, std::int64_t index) {
+    if (rule.exact && rule.small) {
+      return static_cast<std::int64_t>(std::floor(
+          static_cast<float>((static_cast<double>(index) + 0.5) * static_cast<double>(scale))));
+    }
+    if (rule.exact) {
+      const Real source = scale * (static_cast<Real>(index) + Real(0.5)) - Real(0.5);
+      const Real inside = source < 0 ? Real(0) : source;
+      return static_cast<std::int64_t>(
+          std::floor(static_cast<float>(static_cast<double>(inside) + 0.5)));
+    }
+    return static_cast<std::int64_t>(
+        std::floor(static_cast<float>(static_cast<Real>(index) * scale)));
+  }
+
+  Expr position(Builder& b, Expr scale, Expr index) const {
+    const auto floor = [](Expr x) {
+      return cast(DType::kInt64, unary(Op::kFloor, cast(DType::kFloat32, x)));
+    };
+    if (exact && small) {
+      return floor((cast(DType::kFloat64, index) + 0.5) * cast(DType::kFloat64, scale));
+    }
+    if (exact) {
+      const Expr source = scale * (cast(type, index) + 0.5) - 0.5;
+      return floor(cast(DType::kFloat64, maximum(source, b.constant(type, 0.0))) + 0.5);
+    }
+    return floor(cast(type, index) * scale);
+  }
+};
+
+/// Does integer arithmetic on the ratio of the sizes give the same positions for the whole axis?
+bool ratio_agrees(const NearestRule& rule, std::int64_t in, std::int64_t out,
+                  const std::optional<double>& scale) {
+  const auto agrees = [&](auto step) {
+    for (std::int64_t i = 0; i < out; ++i) {
+      const std::int64_t ratio = rule.exact ? (2 * i + 1) * in / (2 * out) : i * in / out;
+      if (std::min(NearestRule::position(rule, step, i), in - 1) != ratio) return false;
+    }
+    return true;
+  };
+  const bool given = scale && *scale > 0;
+  if (rule.type == DType::kFloat64) {
+    return agrees(given ? 1.0 / *scale : static_cast<double>(in) / static_cast<double>(out));
+  }
+  return agrees(given ? static_cast<float>(1.0 / *scale)
+                      : static_cast<float>(in) / static_cast<float>(out));
+}
+
 Outputs nearest(Builder& b, const Arguments& arguments, std::size_t axes, bool exact) {
   Resize resize = resize_of(b, arguments, axes);
-  resize.compute = resize.x.dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+  NearestRule rule{exact, takes_small_path(resize), DType::kFloat32};
+  if (resize.x.dtype == DType::kFloat64 && !rule.small) rule.type = DType::kFloat64;
+  resize.compute = rule.type;
   return rearrange(b, resize.x, resize.shape, [&](const Indices& i) {
     Indices at = {i[0], i[1]};
     for (std::size_t axis = 0; axis < axes; ++axis) {
@@ -174,19 +247,18 @@ Outputs nearest(Builder& b, const Arguments& arguments, std::size_t axes, bool e
       const Size& in = resize.x.shape[axis + 2];
       const Size& out = resize.shape[axis + 2];
       const std::optional<Size> whole = ir::divide_exactly(out, in);
-      if (whole && whole->is_constant() && whole->constant() > 0 &&
-          (!resize.scales[axis] ||
-           *resize.scales[axis] == static_cast<double>(whole->constant()))) {
+      const bool doubled =
+          !exact && rule.small && whole && (*whole == Size(1) || *whole == Size(2));
+      if (doubled) {
         at.push_back(floor_divide(index, b.size(*whole)));
-        continue;
+      } else if (in.is_constant() && out.is_constant() &&
+                 ratio_agrees(rule, in.constant(), out.constant(), resize.scales[axis])) {
+        at.push_back(exact ? floor_divide((index * 2 + 1) * b.size(in), b.size(out) * 2)
+                           : floor_divide(index * b.size(in), b.size(out)));
+      } else {
+        at.push_back(clamp(rule.position(b, input_step(b, resize, axis), index),
+                           b.constant(DType::kInt64, 0), last_position(b, resize, axis)));
       }
-      Expr coordinate = exact ? source_coordinate(b, resize, axis, index, false)
-                              : input_step(b, resize, axis) * cast(resize.compute, index);
-      if (exact) {
-        coordinate = cast(DType::kFloat32, cast(DType::kFloat64, coordinate) + 0.5);
-      }
-      at.push_back(clamp(cast(DType::kInt64, unary(Op::kFloor, coordinate)),
-                         b.constant(DType::kInt64, 0), last_position(b, resize, axis)));
     }
     return at;
   });
