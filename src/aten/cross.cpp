@@ -17,7 +17,11 @@ Tensor real_cross(Builder& b, const Tensor& x, const Tensor& y, int axis) {
       at[a] = remainder(i[a] + shift, b.constant(DType::kInt64, 3));
       return cast(compute, b.load(tensor, at));
     };
-    return cast(x.dtype, element(x, 1) * element(y, 2) - element(x, 2) * element(y, 1));
+    // The products of half types are rounded.
+    const auto product = [&](std::int64_t p, std::int64_t q) {
+      return cast(compute, cast(x.dtype, element(x, p) * element(y, q)));
+    };
+    return cast(x.dtype, product(1, 2) - product(2, 1));
   });
 }
 

@@ -77,4 +77,29 @@ OPERATOR(native_dropout, "native_dropout(Tensor input, float p, bool? train) -> 
   return {dropped(b, input, p, kept), kept};
 }
 
+OPERATOR(native_dropout_backward,
+         "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor") {
+  const Tensor& gradient = arguments.tensor("grad_output");
+  const double scale = arguments.real("scale");
+  const DType result = to_floating(gradient.dtype);
+  return elementwise(b, {gradient, arguments.tensor("mask")}, compute_type(result), result,
+                     [&](const std::vector<Expr>& e) { return e[0] * e[1] * scale; });
+}
+OPERATOR(rrelu,
+         "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool "
+         "training=False, Generator? generator=None) -> Tensor") {
+  const Tensor& self = arguments.tensor("self");
+  const double lower = arguments.real("lower"), upper = arguments.real("upper");
+  const DType compute = compute_type(self.dtype);
+  if (!arguments.boolean("training")) {
+    return elementwise(b, {self}, compute, self.dtype, [&](const std::vector<Expr>& e) {
+      return select(e[0] > 0, e[0], e[0] * ((lower + upper) / 2));
+    });
+  }
+  const Tensor noise = uniform_numbers(b, self.shape, DType::kFloat32);
+  return elementwise(b, {self, noise}, compute, self.dtype, [&](const std::vector<Expr>& e) {
+    return select(e[0] <= 0, e[0] * (e[1] * (upper - lower) + lower), e[0]);
+  });
+}
+
 }  // namespace tendon::aten

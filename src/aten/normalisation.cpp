@@ -117,6 +117,13 @@ struct BatchNorm {
 
 BatchNorm batch_norm(Builder& b, const Arguments& arguments, bool training) {
   const Tensor& x = arguments.tensor("input");
+  if (x.rank() < 2) {
+    if (ir::element_count(x.shape) != Size(0)) {
+      throw InvalidProgram("Expected a batch norm's input to have at least 2 dimensions");
+    }
+    const Tensor none = full(b, {0}, Scalar(0.0), compute_type(x.dtype));
+    return {x, none, none, {}};
+  }
   const double eps = arguments.real("eps"), momentum = arguments.real("momentum");
   const auto running = [&](const char* name) {
     for (const Arguments::Parameter& parameter : arguments.parameters) {

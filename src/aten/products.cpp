@@ -204,22 +204,19 @@ OPERATOR(bilinear,
                &weight = arguments.tensor("weight");
   const auto bias = arguments.optional_tensor("bias");
   const DType compute = compute_type(first.dtype);
-  // [..., o, j] = sum over i of input1 and weight, then along j with input2, in one accumulation.
-  Shape rows(first.shape.begin(), first.shape.end() - 1), shape = rows;
+  // [..., o, j] = sum over i of input1 and weight, a tensor of its own; then along j with input2.
+  Shape shape(first.shape.begin(), first.shape.end() - 1);
   shape.push_back(weight.size(0));
-  const Tensor total =
-      b.reduce(ReduceOp::kSum, shape, {weight.size(1), weight.size(2)}, [&](const Indices& i) {
-        const std::size_t rank = shape.size();
-        Indices left(i.begin(), i.begin() + static_cast<std::ptrdiff_t>(rank) - 1), right = left;
-        left.push_back(i[rank]);
-        right.push_back(i[rank + 1]);
-        return cast(compute, b.load(first, left)) * cast(compute, b.load(second, right)) *
-               cast(compute, b.load(weight, {i[rank - 1], i[rank], i[rank + 1]}));
-      });
-  return b.map(shape, [&](const Indices& i) {
-    const Expr value = b.load(total, i);
-    return cast(first.dtype, bias ? value + cast(compute, b.load_broadcast(*bias, i)) : value);
+  const Tensor inner = contract(b, first, weight, {first.rank() - 1}, {1});
+  const Tensor total = b.reduce(ReduceOp::kSum, shape, {weight.size(2)}, [&](const Indices& i) {
+    Indices right(i.begin(), i.end() - 2);
+    right.push_back(i.back());
+    return cast(compute, b.load(inner, i)) * cast(compute, b.load(second, right));
   });
+  const Tensor product = cast(b, total, first.dtype);
+  if (!bias) return product;
+  return elementwise(b, {product, *bias}, compute, first.dtype,
+                     [](const std::vector<Expr>& e) { return e[0] + e[1]; });
 }
 OPERATOR(addmm_activation,
          "_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar "

@@ -12,6 +12,11 @@ struct Axes {
   std::vector<int> kept_axes;
 };
 
+/// A 0-d tensor has no axes to reduce, though PyTorch lets axis 0 be named.
+std::vector<int> existing(const std::vector<int>& axes, const Tensor& x) {
+  return x.rank() == 0 ? std::vector<int>{} : axes;
+}
+
 Axes split_axes(const Shape& shape, const std::vector<int>& axes) {
   Axes result;
   for (int axis = 0; axis < static_cast<int>(shape.size()); ++axis) {
@@ -50,9 +55,10 @@ Expr number(Builder& b, const Size& size, DType dtype) { return cast(dtype, b.si
 
 }  // namespace
 
-Tensor reduce(Builder& b, ReduceOp op, const Tensor& x, const std::vector<int>& axes,
+Tensor reduce(Builder& b, ReduceOp op, const Tensor& x, const std::vector<int>& given,
               bool keep_axes, DType compute, const std::function<Expr(Expr)>& body) {
   if (x.complex()) throw Unsupported("a reduction of complex numbers");
+  const std::vector<int> axes = existing(given, x);
   const Axes split = split_axes(x.shape, axes);
   const Tensor result = b.reduce(op, split.kept, split.reduced, [&](const Indices& index) {
     const Expr element = cast(compute, b.load(x, joined_positions(split, axes, index)));
@@ -73,7 +79,7 @@ Tensor sum(Builder& b, const Tensor& x, const std::vector<int>& axes, bool keep_
 Tensor mean(Builder& b, const Tensor& x, const std::vector<int>& axes, bool keep_axes,
             DType result) {
   const DType compute = compute_type(result);
-  const Size count = ir::element_count(split_axes(x.shape, axes).reduced);
+  const Size count = ir::element_count(split_axes(x.shape, existing(axes, x)).reduced);
   const Tensor total = reduce(b, ReduceOp::kSum, x, axes, keep_axes, compute);
   return b.map(total.shape, [&](const Indices& i) {
     return cast(result, b.load(total, i) / number(b, count, compute));
@@ -81,7 +87,8 @@ Tensor mean(Builder& b, const Tensor& x, const std::vector<int>& axes, bool keep
 }
 
 std::pair<Tensor, Tensor> mean_and_variance(Builder& b, const Tensor& x,
-                                            const std::vector<int>& axes, bool keep_axes) {
+                                            const std::vector<int>& given, bool keep_axes) {
+  const std::vector<int> axes = existing(given, x);
   const DType compute = compute_type(to_floating(x.dtype));
   const Axes split = split_axes(x.shape, axes);
   const Size count = ir::element_count(split.reduced);
