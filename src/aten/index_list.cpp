@@ -59,10 +59,10 @@ IndexList::IndexList(Builder& b, const Tensor& self, const Entries& indices,
   expand(b, self, indices, expected);
   broadcast(b);
   place();
-  const bool some = ir::element_count(common_).bounds().lower > 0;
   for (std::size_t axis = 0; axis < entries_.size(); ++axis) {
-    if (entries_[axis] && some && self_[axis] == Size(0)) {
-      throw InvalidProgram("index is out of bounds for dimension with size 0");
+    if (entries_[axis] && self_[axis] == Size(0)) {
+      require(b, ir::equal(ir::element_count(common_), Size(0)),
+              "index is out of bounds for dimension with size 0");
     }
   }
 }
@@ -153,7 +153,7 @@ Expr IndexList::element(Builder& b, const Tensor& entry, const Indices& common) 
     const Size& size = entry.shape[k];
     if (size == Size(1)) {
       at.push_back(b.constant(DType::kInt64, 0));
-    } else if (size == common_[added + k] || !common_[added + k].depends_on_data()) {
+    } else if (size == common_[added + k] || !size.depends_on_data()) {
       at.push_back(common[added + k]);
     } else {  // of size 1 or not: run time knows
       at.push_back(common[added + k] * b.size(ir::logical_not(ir::equal(size, Size(1)))));
