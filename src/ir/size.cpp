@@ -1,9 +1,6 @@
 #include "ir/size.h"
 
 #include <algorithm>
-#include <numeric>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "ir/size_polynomial.h"
@@ -15,10 +12,6 @@ namespace {
 // A product that would have more terms than this stays a product of boxed factors, so that no
 // program can make sizes explode.
 constexpr std::size_t kMaxTerms = 256;
-
-// Beyond this size atoms are compared by identity and not printed in full: shared sub-expressions
-// make trees exponentially larger than their memory.
-constexpr std::int64_t kMaxTreeSize = 20'000;
 
 std::size_t mix(std::size_t seed, std::size_t value) {
   seed ^= value + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2);
@@ -386,232 +379,6 @@ bool Size::depends_on_data() const {
   return false;
 }
 
-// --- evaluation and substitution -----------------------------------------------------------------
-
-namespace {
-
-/// Walks shared sub-expressions once.
-class Evaluator {
- public:
-  explicit Evaluator(const SymbolLookup& lookup) : lookup_(lookup) {}
-
-  std::optional<std::int64_t> evaluate(const Size& size) {
-    if (size.is_constant()) return size.constant();
-    __int128 sum = SizePolynomial::constant_part(size);
-    for (const SizeTerm& term : terms_of(size)) {
-      // A zero factor decides even where the others overflow.
-      __int128 product = term.coefficient;
-      bool overflowed = false;
-      bool zero = false;
-      for (const AtomRef& factor : term.factors) {
-        const auto value = evaluate(*factor);
-        if (!value) return std::nullopt;
-        zero |= *value == 0;
-        overflowed |= __builtin_mul_overflow(product, static_cast<__int128>(*value), &product);
-      }
-      if (zero) continue;
-      if (overflowed || __builtin_add_overflow(sum, product, &sum)) return std::nullopt;
-    }
-    const auto result = static_cast<std::int64_t>(sum);
-    if (result != sum) return std::nullopt;
-    return result;
-  }
-
- private:
-  std::optional<std::int64_t> evaluate(const SizeAtom& atom) {
-    if (atom.symbol != nullptr) return lookup_(*atom.symbol);
-    if (atom.overflow) return std::nullopt;
-    const bool remember = atom.tree_size > 64;
-    if (remember) {
-      if (const auto found = known_.find(&atom); found != known_.end()) return found->second;
-    }
-    const auto value = apply(atom);
-    if (remember) known_.emplace(&atom, value);
-    return value;
-  }
-
-  std::optional<std::int64_t> apply(const SizeAtom& atom) {
-    if (atom.function == SizeFunction::kSelect && atom.arguments.size() == 3) {
-      const auto condition = evaluate(atom.arguments[0]);
-      if (!condition) return std::nullopt;
-      return evaluate(atom.arguments[*condition != 0 ? 1 : 2]);
-    }
-    std::vector<std::int64_t> values;
-    values.reserve(atom.arguments.size());
-    for (const Size& argument : atom.arguments) {
-      const auto value = evaluate(argument);
-      if (!value) return std::nullopt;
-      values.push_back(*value);
-    }
-    return apply_function(atom.function, values);
-  }
-
-  const SymbolLookup& lookup_;
-  std::unordered_map<const SizeAtom*, std::optional<std::int64_t>> known_;
-};
-
-class Substitution {
- public:
-  using Replacement = std::function<std::optional<Size>(const Symbol&)>;
-  explicit Substitution(const Replacement& replacement) : replacement_(replacement) {}
-
-  Size rebuild(const Size& size) {
-    if (size.is_constant() || SizePolynomial::is_overflow(size)) return size;
-    Size sum(SizePolynomial::constant_part(size));
-    for (const SizeTerm& term : terms_of(size)) {
-      Size product(term.coefficient);
-      for (const AtomRef& factor : term.factors) product = product * rebuild(factor);
-      sum = sum + product;
-    }
-    return sum;
-  }
-
- private:
-  Size rebuild(const AtomRef& atom) {
-    if (const auto found = known_.find(atom.get()); found != known_.end()) return found->second;
-    Size result;
-    if (atom->symbol != nullptr) {
-      const auto replaced = replacement_(*atom->symbol);
-      result = replaced ? *replaced : SizePolynomial::from_atom(atom);
-    } else {
-      bool changed = false;
-      std::vector<Size> arguments;
-      for (const Size& argument : atom->arguments) {
-        arguments.push_back(rebuild(argument));
-        changed |= !(arguments.back() == argument);
-      }
-      result = changed ? Size::function(atom->function, std::move(arguments))
-                       : SizePolynomial::from_atom(atom);
-    }
-    known_.emplace(atom.get(), result);
-    return result;
-  }
-
-  const Replacement& replacement_;
-  std::unordered_map<const SizeAtom*, Size> known_;
-};
-
-void visit_symbols(const Size& size, std::unordered_set<const void*>& seen,
-                   const std::function<void(const SymbolRef&)>& visit) {
-  for (const SizeTerm& term : terms_of(size)) {
-    for (const AtomRef& factor : term.factors) {
-      if (factor->symbol != nullptr) {
-        if (seen.insert(factor->symbol.get()).second) visit(factor->symbol);
-      } else if (seen.insert(factor.get()).second) {
-        for (const Size& argument : factor->arguments) visit_symbols(argument, seen, visit);
-      }
-    }
-  }
-}
-
-}  // namespace
-
-std::optional<std::int64_t> Size::evaluate(const SymbolLookup& lookup) const {
-  if (is_constant()) return value_;
-  return Evaluator(lookup).evaluate(*this);
-}
-
-Size Size::substitute(const std::function<std::optional<Size>(const Symbol&)>& replacement) const {
-  if (is_constant()) return *this;
-  return Substitution(replacement).rebuild(*this);
-}
-
-void Size::for_each_symbol(const std::function<void(const SymbolRef&)>& visit) const {
-  if (is_constant()) return;
-  std::unordered_set<const void*> seen;
-  visit_symbols(*this, seen, visit);
-}
-
-// --- text ----------------------------------------------------------------------------------------
-
-namespace {
-
-void print(const Size& size, std::string& text);
-
-void print_call(const char* name, std::span<const Size> arguments, std::string& text) {
-  text += name;
-  text += '(';
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (i != 0) text += ", ";
-    print(arguments[i], text);
-  }
-  text += ')';
-}
-
-void print(const SizeAtom& atom, std::string& text) {
-  if (atom.symbol != nullptr) {
-    text += atom.symbol->name;
-  } else if (atom.overflow) {
-    text += "overflow";
-  } else if (atom.tree_size > kMaxTreeSize) {
-    text += std::string(size_function_name(atom.function)) + "(...)";
-  } else {
-    print_call(size_function_name(atom.function), atom.arguments, text);
-  }
-}
-
-/// 1 - condition, which is how a negation is stored, reads as one.
-bool print_negation(const Size& size, std::string& text) {
-  const auto terms = terms_of(size);
-  if (SizePolynomial::constant_part(size) != 1 || terms.size() != 1 || terms[0].coefficient != -1 ||
-      terms[0].factors.size() != 1) {
-    return false;
-  }
-  const SizeAtom& atom = *terms[0].factors[0];
-  if (atom.symbol != nullptr || atom.overflow || atom.tree_size > kMaxTreeSize) return false;
-  if (atom.function == SizeFunction::kEqual) {
-    print_call("not_equal", atom.arguments, text);
-  } else if (atom.function == SizeFunction::kLess) {
-    const Size swapped[] = {atom.arguments[1], atom.arguments[0]};
-    print_call("less_equal", swapped, text);
-  } else if (atom.function == SizeFunction::kAnd || atom.function == SizeFunction::kOr) {
-    text += "not(";
-    print(atom, text);
-    text += ')';
-  } else {
-    return false;
-  }
-  return true;
-}
-
-void print(const Size& size, std::string& text) {
-  const std::int64_t constant = SizePolynomial::constant_part(size);
-  if (size.is_constant()) {
-    text += std::to_string(constant);
-    return;
-  }
-  if (print_negation(size, text)) return;
-  bool first = true;
-  for (const SizeTerm& term : terms_of(size)) {
-    if (term.coefficient < 0) {
-      text += first ? "-" : " - ";
-    } else if (!first) {
-      text += " + ";
-    }
-    first = false;
-    const std::string magnitude = std::to_string(term.coefficient);
-    if (term.coefficient != 1 && term.coefficient != -1) {
-      text += term.coefficient < 0 ? magnitude.substr(1) : magnitude;
-      text += '*';
-    }
-    for (std::size_t i = 0; i < term.factors.size(); ++i) {
-      if (i != 0) text += '*';
-      print(*term.factors[i], text);
-    }
-  }
-  if (constant == 0) return;
-  const std::string magnitude = std::to_string(constant);
-  text += constant < 0 ? " - " + magnitude.substr(1) : " + " + magnitude;
-}
-
-}  // namespace
-
-std::string Size::to_string() const {
-  std::string text;
-  print(*this, text);
-  return text;
-}
-
 // --- shapes --------------------------------------------------------------------------------------
 
 Size element_count(std::span<const Size> shape) {
@@ -628,15 +395,6 @@ Shape contiguous_strides(std::span<const Size> shape) {
     stride = stride * shape[axis];
   }
   return strides;
-}
-
-std::string to_string(std::span<const Size> shape) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (i != 0) text += ", ";
-    print(shape[i], text);
-  }
-  return text + "]";
 }
 
 bool is_constant(std::span<const Size> shape) {

@@ -57,6 +57,10 @@ struct SizePolynomial {
   static const SizeAtom* as_atom(const Size& size);
 };
 
+// Beyond this size atoms are compared by identity and not printed in full: shared sub-expressions
+// make trees exponentially larger than their memory.
+inline constexpr std::int64_t kMaxTreeSize = 20'000;
+
 std::span<const SizeTerm> terms_of(const Size& size);
 
 /// A new function atom with its arguments as they are: no folding.
