@@ -79,9 +79,8 @@ std::vector<Out> run_map(std::vector<Tensor> inputs, Build build) {
   ir::Graph graph;
   std::vector<ir::ExprId> loads;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const ir::NodeId node = graph.add(ir::Input{static_cast<int>(i)}, {},
-                                      {{inputs[i].dtype(), ir::Shape{ir::Size(kCount)}}});
-    graph.inputs.push_back(graph.node(node).outputs[0]);
+    graph.add(ir::Input{static_cast<int>(i)}, {},
+              {{inputs[i].dtype(), ir::Shape{ir::Size(kCount)}}});
   }
   const ir::Shape shape{ir::Size(kCount)};
   graph.pool.set_extents(shape);
