@@ -1,5 +1,6 @@
 #include "aten/lowering.h"
 
+#include "aten/aliasing.h"
 #include "aten/toolbox.h"
 
 namespace tendon::aten {
@@ -235,7 +236,11 @@ void Lowering::lower_operator(const archive::Graph& graph, const archive::Node& 
     }
     for (std::size_t i = 0; i < names.size() && i < views.size(); ++i) {
       if (names[i].empty()) continue;
-      environment.define_view(names[i], first_tensor(), views[i]);
+      if (may_copy(node.target) && output_is_copy(graph, node, first_tensor())) {
+        environment.define(names[i], b.read_view(environment.read(first_tensor()), views[i]));
+      } else {
+        environment.define_view(names[i], first_tensor(), views[i]);
+      }
       check_against_export(graph, names[i], environment.read(names[i]), b);
     }
     return;
@@ -254,7 +259,12 @@ void Lowering::lower_operator(const archive::Graph& graph, const archive::Node& 
     for (const archive::NamedArgument& input : node.inputs) {
       const auto* tensor = std::get_if<archive::TensorArgument>(&input.value);
       if (tensor == nullptr || named == nullptr || named->name.empty()) continue;
-      if (input.name == outputs.alias) environment.define_alias(named->name, tensor->name);
+      if (input.name != outputs.alias) continue;
+      if (output_is_copy(graph, node, tensor->name)) {
+        environment.define(named->name, environment.read(tensor->name));
+      } else {
+        environment.define_alias(named->name, tensor->name);
+      }
     }
     return;
   }
