@@ -257,6 +257,8 @@ TEST(Load, PartsThatContradictEachOtherAreNamed) {
 TEST(Load, WeightsAreWhatTheProgramTakes) {
   EXPECT_TRUE(read(archive(payload("w", meta("2", "1")), floats(2))).ok());
   EXPECT_THAT(read(archive("", floats(2))).status().message(), HasSubstr("'w' is missing"));
+  EXPECT_THAT(read(archive(payload("w", meta("2", "1")), "")).status().message(),
+              HasSubstr("'w' has no data"));
   for (const std::string& other : {meta("1", "1"), meta("2 1", "1 1"), meta("2", "1", "0", 4)}) {
     const auto result = read(archive(payload("w", other), floats(2)));
     EXPECT_EQ(result.status().code(), StatusCode::kDataLoss) << other;
@@ -289,6 +291,13 @@ TEST(Load, ArchivesOfAnotherKindOrVersionAreRefused) {
   EXPECT_EQ(with("archive_format", "pt3").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(with("archive_version", "1").status().code(), StatusCode::kUnimplemented);
   EXPECT_EQ(with("byteorder", "big").status().code(), StatusCode::kUnimplemented);
+}
+
+TEST(Load, DirectoriesAndMissingFilesAreNamed) {
+  const auto folder = read_program(kData);
+  EXPECT_EQ(folder.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(folder.status().message(), HasSubstr("a directory"));
+  EXPECT_EQ(read_program(kData + "/nothing.pt2").status().code(), StatusCode::kNotFound);
 }
 
 TEST(Load, NestedGraphsAreBounded) {

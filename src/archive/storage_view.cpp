@@ -75,6 +75,9 @@ Result<Tensor> view_of_storage(const StorageBytes& storage, DType dtype, const S
   const auto end = last ? base::checked_add(*last, 1) : std::nullopt;
   const auto bytes = end ? base::checked_multiply(*end, element) : std::nullopt;
   if (!bytes || static_cast<std::uint64_t>(*bytes) > storage.bytes.size()) {
+    if (storage.bytes.empty()) {
+      return data_loss(what + " has no data: it was a fake tensor when the program was saved");
+    }
     return data_loss(what + " reaches beyond its storage of " +
                      std::to_string(storage.bytes.size()) + " bytes");
   }

@@ -20,7 +20,9 @@ Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::string& path, Ac
   const bool has_info = ::fstat(file, &info) == 0;
   if (!has_info || !S_ISREG(info.st_mode)) {
     ::close(file);
-    return Status(StatusCode::kInvalidArgument, "'" + path + "' is not a regular file");
+    const bool directory = has_info && S_ISDIR(info.st_mode);
+    return Status(StatusCode::kInvalidArgument,
+                  "'" + path + "' is " + (directory ? "a directory, " : "") + "not a regular file");
   }
   const auto size = static_cast<std::size_t>(info.st_size);
   void* data = nullptr;
