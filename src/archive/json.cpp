@@ -6,6 +6,7 @@
 #include <rapidjson/reader.h>
 
 #include <charconv>
+#include <limits>
 
 namespace tendon::archive {
 
@@ -93,6 +94,28 @@ void parse_json(rapidjson::Document& document, std::string_view text) {
                       rapidjson::GetParseError_En(source.result().Code()) + " (byte " +
                       std::to_string(source.result().Offset()) + ")");
   }
+}
+
+double number_of(const Json& value) {
+  if (value.IsString()) {
+    const std::string text = text_of(value);
+    if (text == "Infinity") return std::numeric_limits<double>::infinity();
+    if (text == "-Infinity") return -std::numeric_limits<double>::infinity();
+    if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
+    throw FormatError("expected a number, got '" + text + "'");
+  }
+  if (!value.IsNumber()) throw FormatError("expected a number");
+  return value.GetDouble();
+}
+
+std::int64_t integer_of(const Json& value) {
+  if (!value.IsInt64()) throw FormatError("expected an integer");
+  return value.GetInt64();
+}
+
+bool boolean_of(const Json& value) {
+  if (!value.IsBool()) throw FormatError("expected true or false");
+  return value.GetBool();
 }
 
 }  // namespace tendon::archive

@@ -2,6 +2,7 @@
 // where a file is read.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -52,6 +53,11 @@ inline std::string text_of(const Json& value) {
   if (!value.IsString()) throw FormatError("expected text");
   return std::string(value.GetString(), value.GetStringLength());
 }
+
+/// A number, or "NaN", "Infinity", "-Infinity" as text.
+double number_of(const Json& value);
+std::int64_t integer_of(const Json& value);
+bool boolean_of(const Json& value);
 
 /// Runs `body`; a FormatError that it throws says where it was, with the text that `where` gives.
 template <typename Where, typename Body>
