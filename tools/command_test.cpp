@@ -230,6 +230,15 @@ TEST(Inspect, SummaryAndStages) {
   }
 }
 
+TEST(Inspect, TakesNoMemoryForWeights) {
+  const Outcome outcome =
+      tendon("inspect --json " + std::string(TENDON_TEST_DATA) + "/graphs/diffusion_full.json.gz");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json summary = Json::parse(outcome.out);
+  EXPECT_GT(summary.at("weight_bytes"), 1'000'000'000);
+  EXPECT_LT(summary.at("peak_rss_bytes"), 500'000'000);
+}
+
 TEST(Profile, WritesATraceWithEveryStep) {
   const std::string path = temporary("trace.json");
   const Outcome outcome = tendon("profile " + kMlp + ".pt2 --iterations 2 --trace " + path);

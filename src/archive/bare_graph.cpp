@@ -58,7 +58,7 @@ constexpr std::uint32_t mixed32(std::uint32_t x) {
 constexpr std::int64_t kBlock = 1 << 16;
 
 struct Drawing {
-  TensorView view;
+  Tensor tensor;
   std::uint64_t stream = 0;
   Distribution distribution;
   std::int64_t first_block = 0;  // counted over all drawings
@@ -73,9 +73,9 @@ void fill_block(const Drawing& drawing, std::int64_t block, Convert convert) {
   const float shift = drawing.distribution.center - deviation * 1.7320508f;
   const auto seed =
       static_cast<std::uint32_t>(mixed(drawing.stream + static_cast<std::uint64_t>(block)) >> 32);
-  T* const out = drawing.view.as<T>() + block * kBlock;
+  T* const out = drawing.tensor.as<T>() + block * kBlock;
   const auto size =
-      static_cast<std::uint32_t>(std::min(kBlock, drawing.view.elements() - block * kBlock));
+      static_cast<std::uint32_t>(std::min(kBlock, drawing.tensor.elements() - block * kBlock));
   for (std::uint32_t i = 0; i < size; ++i) {
     const auto bits = static_cast<std::int32_t>(mixed32(seed + i * 0x9E3779B9u) >> 8);
     out[i] = convert(shift + scale * static_cast<float>(bits));
@@ -83,7 +83,7 @@ void fill_block(const Drawing& drawing, std::int64_t block, Convert convert) {
 }
 
 void fill_block(const Drawing& drawing, std::int64_t block) {
-  switch (drawing.view.dtype) {
+  switch (drawing.tensor.dtype()) {
     case DType::kFloat32:
       return fill_block<float>(drawing, block, [](float x) { return x; });
     case DType::kFloat64:
@@ -114,7 +114,7 @@ void fill(const std::vector<Drawing>& drawings, std::int64_t blocks) {
 
 }  // namespace
 
-Status draw_weights(Program& program, std::uint64_t seed, std::uint64_t max_bytes) {
+Status allocate_weights(Program& program, std::uint64_t seed, std::uint64_t max_bytes) {
   std::uint64_t drawn_bytes = 0;
   std::vector<Drawing> drawings;
   std::int64_t blocks = 0;
@@ -148,7 +148,7 @@ Status draw_weights(Program& program, std::uint64_t seed, std::uint64_t max_byte
     drawn_bytes += static_cast<std::uint64_t>(*bytes);
     TENDON_ASSIGN_OR_RETURN(Tensor tensor, Tensor::allocate(meta->second.dtype, sizes));
     if (is_floating(tensor.dtype())) {
-      drawings.push_back({tensor.view(), mixed(seed ^ stream_of(spec.target)),
+      drawings.push_back({tensor, mixed(seed ^ stream_of(spec.target)),
                           distribution_of(spec.target, sizes), blocks});
       blocks += (*count + kBlock - 1) / kBlock;
     } else if (tensor.view().bytes() > 0) {
@@ -156,7 +156,7 @@ Status draw_weights(Program& program, std::uint64_t seed, std::uint64_t max_byte
     }
     program.weights[spec.target] = Weight{std::move(tensor), spec.kind == Kind::kParameter};
   }
-  fill(drawings, blocks);
+  program.draw_weights = [drawings = std::move(drawings), blocks] { fill(drawings, blocks); };
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -158,6 +159,8 @@ struct Program {
   /// file. Guards that cannot be read as such are among the warnings.
   std::vector<std::pair<ir::Size, std::string>> guards;
   std::unordered_map<std::string, Weight> weights;  // by FQN
+  /// Fills the weights of a bare graph, which have memory but no values before; empty for archives.
+  std::function<void()> draw_weights;
   std::vector<Tensor> sample_inputs;                // the tensors among the stored (args, kwargs)
   std::string input_tree, output_tree;              // pytree specs, JSON text
   std::string torch_version;

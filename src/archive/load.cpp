@@ -158,7 +158,7 @@ Result<Program> read_archive(std::span<const std::byte> bytes, std::shared_ptr<v
 Result<Program> read_bare_graph(std::span<const std::byte> json, const ReadOptions& options) {
   TENDON_ASSIGN_OR_RETURN(Program program, import_program(json));
   TENDON_RETURN_IF_ERROR(check_graph(program));
-  TENDON_RETURN_IF_ERROR(draw_weights(program, options.weight_seed, options.max_drawn_bytes));
+  TENDON_RETURN_IF_ERROR(allocate_weights(program, options.weight_seed, options.max_drawn_bytes));
   return program;
 }
 

@@ -24,6 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (program.status().message().empty()) std::abort();
     return 0;
   }
+  if (program->draw_weights) program->draw_weights();
   for (const auto& [name, weight] : program->weights) read_elements(weight.tensor);
   for (const tendon::Tensor& tensor : program->sample_inputs) read_elements(tensor);
   for (const auto& [guard, text] : program->guards) {

@@ -104,6 +104,7 @@ Status LoadedProgram::build(const std::string& path, const LoadOptions& options,
   phase("read");
   TENDON_ASSIGN_OR_RETURN(lowered_, aten::lower(exported));
   sample_inputs_ = std::move(exported.sample_inputs);
+  draw_weights_ = std::move(exported.draw_weights);
   exported = archive::Program();
   warnings_ = lowered_.warnings;
   summary_.tensor_nodes = static_cast<std::int64_t>(lowered_.graph.nodes.size());
@@ -185,6 +186,7 @@ Status LoadedProgram::fold_constants(int threads) const {
 Result<backends::SharedState*> LoadedProgram::prepare(int threads) const {
   const std::lock_guard lock(mutex_);
   if (!prepared_) {
+    if (draw_weights_) std::exchange(draw_weights_, nullptr)();
     if (Status status = fold_constants(threads); !status.ok()) {
       return status.with_context("folding constants");
     }

@@ -1,6 +1,7 @@
 // What Program is made of: everything about a program that threads and methods share.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,7 +36,8 @@ class LoadedProgram final : public std::enable_shared_from_this<LoadedProgram> {
 
   const aten::LoweredProgram& lowered() const { return lowered_; }
   const std::shared_ptr<const schedule::Plan>& plan() const { return plan_; }
-  /// Runs the constant part, once for all methods, and gives the state that steps share.
+  /// Draws weights that no file holds and runs the constant part, once for all methods, and gives
+  /// the state that steps share.
   /// Thread-safe.
   Result<backends::SharedState*> prepare(int threads) const;
 
@@ -56,6 +58,7 @@ class LoadedProgram final : public std::enable_shared_from_this<LoadedProgram> {
   std::string texts_[4];
   mutable std::mutex mutex_;
   mutable bool prepared_ = false;
+  mutable std::function<void()> draw_weights_;
   std::unique_ptr<Shared> shared_;
 };
 
