@@ -239,6 +239,21 @@ TEST(Inspect, TakesNoMemoryForWeights) {
   EXPECT_LT(summary.at("peak_rss_bytes"), 500'000'000);
 }
 
+TEST(Bench, PackedWeightsTakeThePlaceOfTheirOriginals) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers keep freed memory";
+#endif
+  const std::string graph = std::string(TENDON_TEST_DATA) + "/graphs/act_full.json.gz";
+  const Outcome inspected = tendon("inspect --json " + graph);
+  const Outcome measured = tendon("bench --json --iterations 1 --warmup 0 " + graph);
+  ASSERT_EQ(measured.exit_code, 0) << measured.err;
+  const Json summary = Json::parse(inspected.out);
+  const std::int64_t constants = summary.at("weight_bytes").get<std::int64_t>() +
+                                 summary.at("folded_bytes").get<std::int64_t>();
+  EXPECT_GT(constants, 200'000'000);
+  EXPECT_LT(Json::parse(measured.out).at("peak_rss_bytes"), constants + 100'000'000);
+}
+
 TEST(Profile, WritesATraceWithEveryStep) {
   const std::string path = temporary("trace.json");
   const Outcome outcome = tendon("profile " + kMlp + ".pt2 --iterations 2 --trace " + path);

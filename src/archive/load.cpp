@@ -1,6 +1,7 @@
 #include "archive/load.h"
 
 #include <algorithm>
+#include <functional>
 #include <new>
 
 #include "archive/bare_graph.h"
@@ -162,6 +163,23 @@ Result<Program> read_bare_graph(std::span<const std::byte> json, const ReadOptio
   return program;
 }
 
+/// The tensor; if it lies in the file, its pages go back to the system with its last copy.
+Tensor giving_pages_back(const Tensor& tensor, const std::shared_ptr<base::MappedFile>& file) {
+  const TensorView& view = tensor.view();
+  const auto* first = static_cast<const std::byte*>(view.data);
+  const std::span<const std::byte> bytes = file->bytes();
+  if (std::less<>()(first, bytes.data()) || !std::less<>()(first, bytes.data() + bytes.size()))
+    return tensor;
+  std::int64_t reach = view.elements() == 0 ? 0 : 1;
+  for (std::size_t i = 0; reach != 0 && i < view.sizes.size(); ++i) {
+    reach += (view.sizes[i] - 1) * view.strides[i];
+  }
+  const std::span<const std::byte> part(first,
+                                        static_cast<std::size_t>(reach) * dtype_size(view.dtype));
+  return Tensor(view,
+                std::shared_ptr<void>(view.data, [file, part](void*) { file->give_back(part); }));
+}
+
 bool looks_like_json(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && text[first] == '{';
@@ -199,7 +217,12 @@ Result<Program> read_program(std::span<const std::byte> bytes, std::shared_ptr<v
 Result<Program> read_program(const std::string& path, const ReadOptions& options) {
   TENDON_ASSIGN_OR_RETURN(std::shared_ptr<base::MappedFile> file, base::MappedFile::open(path));
   const std::span<const std::byte> bytes = file->bytes();
-  return read_any(bytes, std::move(file), options);
+  TENDON_ASSIGN_OR_RETURN(Program program, read_any(bytes, file, options));
+  file->give_back(bytes);
+  for (auto& [name, weight] : program.weights) {
+    weight.tensor = giving_pages_back(weight.tensor, file);
+  }
+  return program;
 }
 
 }  // namespace tendon::archive

@@ -52,15 +52,22 @@ class Step {
   virtual Status run(const Frame& frame) = 0;
   /// Bytes of scratch that run needs with the sizes of the last bind.
   virtual std::size_t scratch_bytes() const { return 0; }
+  /// Whether run, with the sizes of the last bind, reads this constant's own memory; false where a
+  /// packed copy stands for it. Before the first bind, true.
+  virtual bool reads_in_place(ir::ValueId) const { return true; }
 };
 
 /// What steps of all methods of a program share: constants, and weights packed for kernels.
+/// Thread-safe.
 class SharedState {
  public:
   virtual ~SharedState() = default;
-  /// The constant's data (strides as in its buffer).
-  virtual TensorView constant(int index) const = 0;
-  /// Memory made once by `make` for that key and kept as long as the program; thread-safe.
+  /// The constant (strides as in its buffer); without data once it was released.
+  virtual Tensor constant(int index) const = 0;
+  /// No step reads the constant itself any more. Its memory is given back when nobody holds the
+  /// tensor; packed copies stay.
+  virtual void release(int index) = 0;
+  /// Memory made once by `make` for that key and kept as long as the program.
   virtual Result<std::shared_ptr<void>> packed(
       const std::string& key, const std::function<Result<std::shared_ptr<void>>()>& make) = 0;
 };

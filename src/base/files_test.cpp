@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -56,6 +57,41 @@ TEST_F(Files, ReplacingAFileLeavesItsMappingWhole) {
   ASSERT_TRUE(write_text_file(path("a"), "").ok());
   EXPECT_EQ((*file)->bytes()[2], std::byte{'d'});
   EXPECT_EQ(read(path("a")), "");
+}
+
+/// Bytes of mapped files that are in this process's physical memory.
+std::size_t resident_file_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::size_t kibibytes = 0;
+    if (word == "RssFile:" && status >> kibibytes) return kibibytes * 1024;
+  }
+  return 0;
+}
+
+TEST_F(Files, PagesGivenBackLeaveMemoryAndComeBackWhenRead) {
+  constexpr std::size_t kBytes = std::size_t{16} << 20;
+  ASSERT_TRUE(write_text_file(path("a"), std::string(kBytes, 'x')).ok());
+  auto file = MappedFile::open(path("a"));
+  ASSERT_TRUE(file.ok());
+  const auto bytes = (*file)->bytes();
+  const auto all_read = [&] {
+    return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{'x'}; });
+  };
+  EXPECT_TRUE(all_read());
+  const std::size_t before = resident_file_bytes();
+  (*file)->give_back(bytes.subspan(1));
+  EXPECT_LT(resident_file_bytes() + kBytes / 2, before);
+  EXPECT_TRUE(all_read());
+}
+
+TEST_F(Files, WrittenPagesAreNotGivenBack) {
+  ASSERT_TRUE(write_text_file(path("a"), std::string(10000, 'x')).ok());
+  auto file = MappedFile::open(path("a"), MappedFile::Access::kCopyOnWrite);
+  ASSERT_TRUE(file.ok());
+  (*file)->bytes()[5000] = std::byte{'y'};
+  (*file)->give_back((*file)->bytes());
+  EXPECT_EQ((*file)->bytes()[5000], std::byte{'y'});
 }
 
 TEST_F(Files, WithoutCommitNothingAppears) {

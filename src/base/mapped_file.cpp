@@ -36,11 +36,20 @@ Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::string& path, Ac
     return Status(StatusCode::kResourceExhausted,
                   "cannot map '" + path + "': " + std::strerror(map_error));
   }
-  return std::shared_ptr<MappedFile>(new MappedFile(static_cast<std::byte*>(data), size));
+  return std::shared_ptr<MappedFile>(new MappedFile(static_cast<std::byte*>(data), size, access));
 }
 
 MappedFile::~MappedFile() {
   if (size_ != 0) ::munmap(data_, size_);
+}
+
+void MappedFile::give_back(std::span<const std::byte> part) const {
+  if (access_ != Access::kReadOnly) return;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const auto offset = static_cast<std::size_t>(part.data() - data_);
+  const std::size_t begin = (offset + page - 1) / page * page;
+  const std::size_t end = (offset + part.size()) / page * page;
+  if (begin < end) ::madvise(data_ + begin, end - begin, MADV_DONTNEED);
 }
 
 }  // namespace tendon::base

@@ -29,10 +29,17 @@ class MappedFile {
   /// Page-aligned; writable only under kCopyOnWrite.
   std::span<std::byte> bytes() const { return {data_, size_}; }
 
+  /// Takes the pages that lie wholly within `part` out of physical memory; the next read brings
+  /// them back from the file. Nothing under kCopyOnWrite, where that would undo writes.
+  /// Thread-safe.
+  void give_back(std::span<const std::byte> part) const;
+
  private:
-  MappedFile(std::byte* data, std::size_t size) : data_(data), size_(size) {}
+  MappedFile(std::byte* data, std::size_t size, Access access)
+      : data_(data), size_(size), access_(access) {}
   std::byte* data_;
   std::size_t size_;
+  Access access_;
 };
 
 }  // namespace tendon::base

@@ -11,28 +11,6 @@
 
 namespace tendon::runtime {
 
-class LoadedProgram::Shared final : public backends::SharedState {
- public:
-  TensorView constant(int index) const override {
-    return constants_[static_cast<std::size_t>(index)].view();
-  }
-  Result<std::shared_ptr<void>> packed(
-      const std::string& key, const std::function<Result<std::shared_ptr<void>>()>& make) override {
-    const std::lock_guard lock(mutex_);
-    const auto it = packed_.find(key);
-    if (it != packed_.end()) return it->second;
-    auto made = make();
-    if (made.ok()) packed_.emplace(key, *made);
-    return made;
-  }
-  void add(Tensor tensor) { constants_.push_back(std::move(tensor)); }
-
- private:
-  std::vector<Tensor> constants_;
-  std::mutex mutex_;
-  std::unordered_map<std::string, std::shared_ptr<void>> packed_;
-};
-
 namespace {
 
 ir::Shape as_shape(const Sizes& sizes) { return ir::Shape(sizes.begin(), sizes.end()); }
@@ -73,7 +51,7 @@ std::string kernels_text(const schedule::Plan& plan) { return plan.graph->to_str
 
 }  // namespace
 
-LoadedProgram::LoadedProgram() : shared_(std::make_unique<Shared>()) {}
+LoadedProgram::LoadedProgram() : constants_(std::make_unique<ConstantTable>()) {}
 LoadedProgram::~LoadedProgram() = default;
 
 Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::load(const std::string& path,
@@ -121,9 +99,10 @@ Status LoadedProgram::build(const std::string& path, const LoadOptions& options,
   std::vector<ir::Shape> strides;
   for (const aten::OwnedTensor& constant : lowered_.constants) {
     strides.push_back(as_shape(constant.tensor.strides()));
-    shared_->add(constant.tensor);
+    constants_->add(constant.tensor);
     summary_.weight_bytes += static_cast<std::int64_t>(constant.tensor.view().bytes());
   }
+  lowered_.constants.clear();  // the table alone holds them, so that it can give them back
   if (!split.types.empty()) {
     auto graph = std::make_shared<ir::Graph>(std::move(split.constants));
     schedule::separate_outputs(*graph);
@@ -167,7 +146,8 @@ void LoadedProgram::describe() {
 
 Status LoadedProgram::fold_constants(int threads) const {
   if (constant_plan_ == nullptr) return {};
-  TENDON_ASSIGN_OR_RETURN(auto instance, PlanInstance::create(constant_plan_, *shared_, threads));
+  TENDON_ASSIGN_OR_RETURN(auto instance,
+                          PlanInstance::create(constant_plan_, *constants_, threads));
   std::vector<Tensor> results;
   std::vector<std::byte*> outputs;
   for (const auto& [dtype, sizes] : folded_types_) {
@@ -179,7 +159,7 @@ Status LoadedProgram::fold_constants(int threads) const {
   FirstError errors;
   TENDON_RETURN_IF_ERROR(instance->bind(symbols));
   TENDON_RETURN_IF_ERROR(instance->run(RunMemory{{}, {}, outputs}, symbols, errors));
-  for (Tensor& tensor : results) shared_->add(std::move(tensor));
+  for (Tensor& tensor : results) constants_->add(std::move(tensor));
   return {};
 }
 
@@ -190,9 +170,10 @@ Result<backends::SharedState*> LoadedProgram::prepare(int threads) const {
     if (Status status = fold_constants(threads); !status.ok()) {
       return status.with_context("folding constants");
     }
+    constants_->settle(*plan_);
     prepared_ = true;
   }
-  return shared_.get();
+  return constants_.get();
 }
 
 }  // namespace tendon::runtime

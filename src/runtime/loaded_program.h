@@ -10,6 +10,7 @@
 
 #include "aten/lower.h"
 #include "backends/backend.h"
+#include "runtime/constant_table.h"
 #include "runtime/summary.h"
 #include "schedule/plan.h"
 #include "tendon/program.h"
@@ -42,7 +43,6 @@ class LoadedProgram final : public std::enable_shared_from_this<LoadedProgram> {
   Result<backends::SharedState*> prepare(int threads) const;
 
  private:
-  class Shared;
   LoadedProgram();
   Status build(const std::string& path, const LoadOptions& options, bool keep_stages);
   Status fold_constants(int threads) const;
@@ -59,7 +59,7 @@ class LoadedProgram final : public std::enable_shared_from_this<LoadedProgram> {
   mutable std::mutex mutex_;
   mutable bool prepared_ = false;
   mutable std::function<void()> draw_weights_;
-  std::unique_ptr<Shared> shared_;
+  std::unique_ptr<ConstantTable> constants_;
 };
 
 }  // namespace tendon::runtime

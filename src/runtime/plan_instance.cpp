@@ -81,11 +81,38 @@ Result<std::unique_ptr<PlanInstance>> PlanInstance::create(
   }
   instance->offsets_.resize(p.buffers.size(), 0);
   instance->addresses_.resize(p.buffers.size(), nullptr);
+  instance->shared_ = &shared;
+  instance->constants_.resize(p.buffers.size());
   for (std::size_t i = 0; i < p.buffers.size(); ++i) {
     const Buffer& buffer = p.buffers[i];
     instance->offsets_[i] = buffer.arena_offset;
     if (buffer.kind == Buffer::Kind::kConstant) {
-      instance->addresses_[i] = static_cast<std::byte*>(shared.constant(buffer.index).data);
+      instance->constants_[i] = shared.constant(buffer.index);
+      instance->addresses_[i] = instance->constants_[i].as<std::byte>();
+    }
+  }
+  instance->constant_reads_.resize(p.steps.size());
+  instance->constant_readers_.resize(p.buffers.size());
+  for (std::size_t step = 0; step < p.steps.size(); ++step) {
+    for (const ir::ValueId value : p.steps[step].reads) {
+      const schedule::BufferId buffer = p.storage[static_cast<std::size_t>(value)].buffer;
+      if (p.buffers[static_cast<std::size_t>(buffer)].kind != Buffer::Kind::kConstant) continue;
+      instance->constant_reads_[step].push_back(buffer);
+      instance->constant_readers_[static_cast<std::size_t>(buffer)].push_back(step);
+    }
+  }
+  // One after the other those that read the same constant, so that it can be given back before the
+  // next is packed.
+  std::vector<bool> ordered(p.steps.size(), false);
+  const auto order = [&](std::size_t step) {
+    if (!ordered[step]) instance->bind_order_.push_back(step);
+    ordered[step] = true;
+  };
+  for (std::size_t step = 0; step < p.steps.size(); ++step) {
+    order(step);
+    for (const schedule::BufferId buffer : instance->constant_reads_[step]) {
+      for (const std::size_t reader : instance->constant_readers_[static_cast<std::size_t>(buffer)])
+        order(reader);
     }
   }
   return instance;
@@ -157,6 +184,32 @@ Status PlanInstance::place_unbounded(int step, const SymbolTable& symbols) {
   return {};
 }
 
+bool PlanInstance::reads_constant(std::size_t step, schedule::BufferId buffer) const {
+  const std::vector<ir::ValueId>& reads = plan_->steps[step].reads;
+  return std::any_of(reads.begin(), reads.end(), [&](ir::ValueId value) {
+    return plan_->storage[static_cast<std::size_t>(value)].buffer == buffer &&
+           steps_[step]->reads_in_place(value);
+  });
+}
+
+Status PlanInstance::bind_step(std::size_t step, const backends::Bindings& bindings) {
+  if (Status status = steps_[step]->bind(bindings); !status.ok())
+    return status.with_context(names_[step]);
+  for (const schedule::BufferId id : constant_reads_[step]) {
+    const auto buffer = static_cast<std::size_t>(id);
+    const auto& readers = constant_readers_[buffer];
+    if (constants_[buffer].view().data == nullptr ||
+        std::any_of(readers.begin(), readers.end(),
+                    [&](std::size_t reader) { return reads_constant(reader, id); })) {
+      continue;
+    }
+    addresses_[buffer] = nullptr;
+    constants_[buffer] = Tensor();
+    shared_->release(plan_->buffers[buffer].index);
+  }
+  return {};
+}
+
 Status PlanInstance::bind(SymbolTable& symbols) {
   if (bound_once_ && bound_version_ == symbols.version()) return {};
   if (!bound_once_) {
@@ -172,14 +225,13 @@ Status PlanInstance::bind(SymbolTable& symbols) {
   }
   TENDON_RETURN_IF_ERROR(layout_arena(symbols));
   std::size_t scratch = 0;
-  for (std::size_t i = 0; i < steps_.size(); ++i) {
+  for (const std::size_t i : bind_order_) {
     if (depends_on_data_[i]) continue;  // bound when its sizes are known
     if (bound_once_ && !depends_on_symbols_[i]) {
       scratch = std::max(scratch, steps_[i]->scratch_bytes());
       continue;
     }
-    if (Status status = steps_[i]->bind(symbols); !status.ok())
-      return status.with_context(names_[i]);
+    TENDON_RETURN_IF_ERROR(bind_step(i, symbols));
     scratch = std::max(scratch, steps_[i]->scratch_bytes());
   }
   TENDON_RETURN_IF_ERROR(scratch_.reserve(static_cast<std::int64_t>(scratch)));
@@ -208,9 +260,7 @@ Status PlanInstance::run(const RunMemory& memory, SymbolTable& symbols, FirstErr
       }
     }
     if (depends_on_data_[i]) {
-      if (Status status = steps_[i]->bind(symbols); !status.ok()) {
-        return status.with_context(names_[i]);
-      }
+      TENDON_RETURN_IF_ERROR(bind_step(i, symbols));
       const auto needed = static_cast<std::int64_t>(steps_[i]->scratch_bytes());
       if (needed > scratch_.bytes()) TENDON_RETURN_IF_ERROR(scratch_.reserve(needed));
     }

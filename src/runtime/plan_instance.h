@@ -50,6 +50,9 @@ class PlanInstance {
  private:
   PlanInstance(std::shared_ptr<const schedule::Plan> plan) : plan_(std::move(plan)) {}
   Status layout_arena(const SymbolTable& symbols);
+  /// Binds a step, and lets go of constants that no step reads any more.
+  Status bind_step(std::size_t step, const backends::Bindings& bindings);
+  bool reads_constant(std::size_t step, schedule::BufferId buffer) const;
   /// Memory for buffers without an upper bound, when the step that writes them is about to run.
   Status place_unbounded(int step, const SymbolTable& symbols);
 
@@ -59,6 +62,11 @@ class PlanInstance {
   std::vector<std::string> names_;
   std::vector<std::int64_t> offsets_;  // by buffer
   std::vector<std::byte*> addresses_;  // by buffer
+  backends::SharedState* shared_ = nullptr;
+  std::vector<Tensor> constants_;                                // by buffer; empty for others
+  std::vector<std::vector<schedule::BufferId>> constant_reads_;  // by step
+  std::vector<std::vector<std::size_t>> constant_readers_;       // by buffer
+  std::vector<std::size_t> bind_order_;
   struct Unbounded {
     std::size_t buffer = 0;
     Reservation memory;

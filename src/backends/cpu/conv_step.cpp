@@ -4,6 +4,7 @@
 
 #include "backends/cpu/dnnl_tools.h"
 #include "backends/cpu/epilogue.h"
+#include "backends/cpu/packed_weight.h"
 #include "backends/cpu/plain_product.h"
 #include "backends/cpu/product_steps.h"
 #include "backends/cpu/strided_elements.h"
@@ -40,6 +41,8 @@ class ConvStep final : public backends::Step {
                     "a convolution over " + std::to_string(step->axes_) + " axes");
     }
     step->library_ = dnnl_type(in).has_value();
+    step->constant_ = constant_weight(*context.plan, node);
+    step->reads_weight_once_ = reads_weight_once(*context.plan->graph, node);
     const int rank = step->axes_ + 2;
     if (step->library_ && in == DType::kFloat32 && step->output_.dtype == DType::kFloat32 &&
         step->output_is_dense_in_order()) {
@@ -89,6 +92,10 @@ class ConvStep final : public backends::Step {
   }
 
   std::size_t scratch_bytes() const override { return static_cast<std::size_t>(scratch_); }
+
+  bool reads_in_place(ir::ValueId value) const override {
+    return packed_ == nullptr || !reads_weight_once_ || value != node_->inputs[1];
+  }
 
   Status run(const Frame& frame) override {
     if (points_ == 0) return {};
@@ -162,6 +169,8 @@ class ConvStep final : public backends::Step {
       scratch_ += aligned(bytes);
       return at;
     };
+    packed_ = nullptr;
+    reorder_.clear();
     points_ = 1;
     for (std::int64_t size : output_.shape) points_ *= size;
     if (points_ == 0) return {};
@@ -268,11 +277,17 @@ class ConvStep final : public backends::Step {
   }
 
   Status make_primitive() {
-    return guarded("convolution", [&] {
-      const auto type = *dnnl_type(inputs_[0].dtype);
+    const auto type = *dnnl_type(inputs_[0].dtype);
+    const memory::desc given = weight_description(type);
+    std::shared_ptr<PackedWeight> weight;
+    if (constant_ >= 0 && weight_copy_at_ < 0) {
+      TENDON_ASSIGN_OR_RETURN(weight,
+                              PackedWeight::of(*shared_, constant_, inputs_[1].offset, given));
+    }
+    memory::desc chosen_weights;
+    TENDON_RETURN_IF_ERROR(guarded("convolution", [&] {
       const memory::desc x(inputs_[0].shape, type, channels_last());
-      const memory::desc given = weight_description(type);
-      const memory::desc w(given.dims(), type, memory::format_tag::any);
+      const memory::desc any(given.dims(), type, memory::format_tag::any);
       const memory::desc y(output_.shape, memory::data_type::f32, channels_last());
       memory::dims stride, dilation, before, after;
       for (int axis = 0; axis < axes_; ++axis) {
@@ -302,30 +317,35 @@ class ConvStep final : public backends::Step {
           bias = memory::desc({output_.shape[1]}, memory::data_type::f32, memory::format_tag::a);
       }
       const bool has_bias = simple_ && simple_->bias;
-      memory::desc chosen_weights;
       const auto kind = dnnl::prop_kind::forward_inference;
+      const auto use = [&](const auto& chosen, auto primitive) {
+        primitive_.set(std::move(primitive), chosen.scratchpad_desc());
+        chosen_weights = chosen.weights_desc();
+      };
       if (conv_->transposed) {
-        const auto algorithm = dnnl::algorithm::deconvolution_direct;
-        const auto operation =
-            has_bias ? dnnl::deconvolution_forward::desc(kind, algorithm, x, w, bias, y, stride,
-                                                         dilation, before, after)
-                     : dnnl::deconvolution_forward::desc(kind, algorithm, x, w, y, stride, dilation,
-                                                         before, after);
-        const dnnl::deconvolution_forward::primitive_desc chosen(operation, attributes,
-                                                                 dnnl_engine());
-        primitive_.set(dnnl::deconvolution_forward(chosen), chosen.scratchpad_desc());
-        chosen_weights = chosen.weights_desc();
+        using Operation = dnnl::deconvolution_forward;
+        const auto chosen =
+            choose_primitive(weight.get(), any, [&](const memory::desc& w, bool may_fail) {
+              const auto algorithm = dnnl::algorithm::deconvolution_direct;
+              const auto operation = has_bias ? Operation::desc(kind, algorithm, x, w, bias, y,
+                                                                stride, dilation, before, after)
+                                              : Operation::desc(kind, algorithm, x, w, y, stride,
+                                                                dilation, before, after);
+              return Operation::primitive_desc(operation, attributes, dnnl_engine(), may_fail);
+            });
+        use(chosen, Operation(chosen));
       } else {
-        const auto algorithm = dnnl::algorithm::convolution_direct;
-        const auto operation =
-            has_bias ? dnnl::convolution_forward::desc(kind, algorithm, x, w, bias, y, stride,
-                                                       dilation, before, after)
-                     : dnnl::convolution_forward::desc(kind, algorithm, x, w, y, stride, dilation,
-                                                       before, after);
-        const dnnl::convolution_forward::primitive_desc chosen(operation, attributes,
-                                                               dnnl_engine());
-        primitive_.set(dnnl::convolution_forward(chosen), chosen.scratchpad_desc());
-        chosen_weights = chosen.weights_desc();
+        using Operation = dnnl::convolution_forward;
+        const auto chosen =
+            choose_primitive(weight.get(), any, [&](const memory::desc& w, bool may_fail) {
+              const auto algorithm = dnnl::algorithm::convolution_direct;
+              const auto operation = has_bias ? Operation::desc(kind, algorithm, x, w, bias, y,
+                                                                stride, dilation, before, after)
+                                              : Operation::desc(kind, algorithm, x, w, y, stride,
+                                                                dilation, before, after);
+              return Operation::primitive_desc(operation, attributes, dnnl_engine(), may_fail);
+            });
+        use(chosen, Operation(chosen));
       }
       source_argument_ = primitive_.add(DNNL_ARG_SRC, x);
       weights_argument_ = primitive_.add(DNNL_ARG_WEIGHTS, chosen_weights);
@@ -335,33 +355,25 @@ class ConvStep final : public backends::Step {
           simple_ && simple_->residual
               ? primitive_.add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, y)
               : -1;
-      take_weights(given, chosen_weights);
-    });
+    }));
+    if (weight != nullptr) {
+      TENDON_ASSIGN_OR_RETURN(PackedWeight::Placed placed, weight->in(chosen_weights, *shared_));
+      if (!placed.in_place) packed_ = std::move(placed.data);
+    } else if (chosen_weights != given) {
+      return make_reorder(given, chosen_weights);
+    }
+    return {};
   }
 
-  /// Constant weights are packed once; others before every run, if they must be.
-  void take_weights(const memory::desc& given, const memory::desc& chosen) {
-    packed_ = nullptr;
-    reorder_.clear();
-    if (chosen == given) return;
-    const schedule::Buffer& buffer = plan_->buffers[static_cast<std::size_t>(inputs_[1].buffer)];
-    if (buffer.kind == schedule::Buffer::Kind::kConstant && weight_copy_at_ < 0) {
-      const auto* data =
-          static_cast<const std::byte*>(shared_->constant(buffer.index).data) +
-          inputs_[1].offset * static_cast<std::int64_t>(dtype_size(inputs_[1].dtype));
-      auto packed = packed_constant(
-          *shared_,
-          "conv " + std::to_string(buffer.index) + "+" + std::to_string(inputs_[1].offset) + " ",
-          given, data, chosen);
-      if (!packed.ok()) throw dnnl::error(dnnl_out_of_memory, "packing");
-      packed_ = *packed;
-      return;
-    }
-    const dnnl::reorder::primitive_desc reorder(dnnl_engine(), given, dnnl_engine(), chosen);
-    reorder_.set(dnnl::reorder(reorder), memory::desc());
-    reorder_.add(DNNL_ARG_FROM, given);
-    reorder_.add(DNNL_ARG_TO, chosen);
-    reordered_bytes_ = static_cast<std::int64_t>(chosen.get_size());
+  /// Weights that are not constant are packed before every run.
+  Status make_reorder(const memory::desc& given, const memory::desc& chosen) {
+    return guarded("packing a weight", [&] {
+      const dnnl::reorder::primitive_desc reorder(dnnl_engine(), given, dnnl_engine(), chosen);
+      reorder_.set(dnnl::reorder(reorder), memory::desc());
+      reorder_.add(DNNL_ARG_FROM, given);
+      reorder_.add(DNNL_ARG_TO, chosen);
+      reordered_bytes_ = static_cast<std::int64_t>(chosen.get_size());
+    });
   }
 
   const schedule::Plan* plan_ = nullptr;
@@ -377,7 +389,9 @@ class ConvStep final : public backends::Step {
   std::unique_ptr<Epilogue> epilogue_;
   DnnlPrimitive primitive_, reorder_;
   PlainConv plain_;
-  std::shared_ptr<void> packed_;
+  int constant_ = -1;  // which one the weight is
+  bool reads_weight_once_ = false;
+  std::shared_ptr<const void> packed_;  // stands for the weight
   DType product_dtype_ = DType::kFloat32;
   std::int64_t points_ = 0, scratch_ = 0, product_at_ = 0, library_at_ = 0, epilogue_at_ = 0,
                reorder_at_ = 0;

@@ -66,24 +66,13 @@ Status DnnlPrimitive::execute(std::byte* scratch) {
   return {};
 }
 
-Result<std::shared_ptr<void>> packed_constant(SharedState& shared, const std::string& name,
-                                              const dnnl::memory::desc& from, const void* data,
-                                              const dnnl::memory::desc& to) {
-  // The descriptors' bytes are their identity; one weight may be seen through several views.
-  std::string key = name;
-  key.append(reinterpret_cast<const char*>(&from.data), sizeof(from.data));
-  key.append(reinterpret_cast<const char*>(&to.data), sizeof(to.data));
-  return shared.packed(key, [&]() -> Result<std::shared_ptr<void>> {
-    std::shared_ptr<void> memory(std::aligned_alloc(64, (to.get_size() + 63) / 64 * 64), std::free);
-    if (memory == nullptr)
-      return Status(StatusCode::kResourceExhausted, "no memory for a packed weight");
-    TENDON_RETURN_IF_ERROR(guarded("packing a weight", [&] {
-      dnnl::memory source(from, dnnl_engine(), const_cast<void*>(data));
-      dnnl::memory target(to, dnnl_engine(), memory.get());
-      dnnl::reorder(source, target).execute(thread_stream(), source, target);
-      thread_stream().wait();
-    }));
-    return memory;
+Status reorder(const dnnl::memory::desc& from_layout, const void* from,
+               const dnnl::memory::desc& to_layout, void* to) {
+  return guarded("packing a weight", [&] {
+    dnnl::memory source(from_layout, dnnl_engine(), const_cast<void*>(from));
+    dnnl::memory target(to_layout, dnnl_engine(), to);
+    dnnl::reorder(source, target).execute(thread_stream(), source, target);
+    thread_stream().wait();
   });
 }
 

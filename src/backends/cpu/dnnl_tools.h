@@ -42,10 +42,8 @@ class DnnlPrimitive {
   std::size_t scratch_bytes_ = 0;
 };
 
-/// A constant in the layout that a primitive wants, made once for all methods of the program.
-/// `owner` keeps it alive.
-Result<std::shared_ptr<void>> packed_constant(SharedState& shared, const std::string& name,
-                                              const dnnl::memory::desc& from, const void* data,
-                                              const dnnl::memory::desc& to);
+/// Copies `from` laid out as `from_layout` to `to` laid out as `to_layout`.
+Status reorder(const dnnl::memory::desc& from_layout, const void* from,
+               const dnnl::memory::desc& to_layout, void* to);
 
 }  // namespace tendon::backends::cpu

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/dnnl_tools.h"
 #include "backends/cpu/epilogue.h"
+#include "backends/cpu/packed_weight.h"
 #include "backends/cpu/plain_product.h"
 #include "backends/cpu/product_steps.h"
 #include "backends/cpu/strided_elements.h"
@@ -66,6 +67,8 @@ class MatmulStep final : public backends::Step {
     const DType in = step->inputs_[0].dtype;
     const int rank = static_cast<int>(graph.value(node.outputs[0]).shape.size());
     step->library_ = dnnl_type(in).has_value();
+    step->constant_ = constant_weight(*context.plan, node);
+    step->reads_weight_once_ = reads_weight_once(graph, node);
     if (step->library_ && in == DType::kFloat32 && step->output_.dtype == DType::kFloat32) {
       step->simple_ = match_simple_epilogue(*context.plan, node, epilogue, rank - 1);
     }
@@ -109,6 +112,10 @@ class MatmulStep final : public backends::Step {
   }
 
   std::size_t scratch_bytes() const override { return static_cast<std::size_t>(scratch_); }
+
+  bool reads_in_place(ir::ValueId value) const override {
+    return packed_ == nullptr || !reads_weight_once_ || value != node_->inputs[1];
+  }
 
   Status run(const Frame& frame) override {
     if (out_.batch * out_.rows * out_.columns == 0) return {};
@@ -162,6 +169,7 @@ class MatmulStep final : public backends::Step {
       return at;
     };
     product_dtype_ = product_type(inputs_[0].dtype);
+    packed_ = nullptr;
     const std::int64_t points = out_.batch * out_.rows * out_.columns;
     if (points == 0) return {};
     // Straight into the output where it has the product's type and layout.
@@ -215,11 +223,16 @@ class MatmulStep final : public backends::Step {
   }
 
   Status make_primitive() {
-    return guarded("matrix product", [&] {
-      const bool batched = out_.batch > 1;
+    std::shared_ptr<PackedWeight> weight;
+    const bool batched = out_.batch > 1;
+    const memory::desc b = description(matrices_[1], *dnnl_type(inputs_[1].dtype), batched);
+    if (constant_ >= 0 && copy_at_[1] < 0) {
+      TENDON_ASSIGN_OR_RETURN(weight, PackedWeight::of(*shared_, constant_, inputs_[1].offset, b));
+    }
+    memory::desc layout;
+    TENDON_RETURN_IF_ERROR(guarded("matrix product", [&] {
       const auto type = *dnnl_type(inputs_[0].dtype);
       const memory::desc a = description(matrices_[0], type, batched);
-      const memory::desc b = description(matrices_[1], type, batched);
       Matrices dense = out_;
       dense.strides[0] = out_.rows * out_.columns;
       dense.strides[1] = out_.columns;
@@ -228,10 +241,6 @@ class MatmulStep final : public backends::Step {
           dense,
           product_dtype_ == DType::kBFloat16 ? memory::data_type::bf16 : memory::data_type::f32,
           batched);
-      const schedule::Buffer& buffer = plan_->buffers[static_cast<std::size_t>(inputs_[1].buffer)];
-      const bool constant = buffer.kind == schedule::Buffer::Kind::kConstant && copy_at_[1] < 0;
-      memory::desc weights = b;
-      if (constant) weights = memory::desc(b.dims(), type, memory::format_tag::any);
       dnnl::primitive_attr attributes;
       attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
       dnnl::post_ops after;
@@ -250,31 +259,29 @@ class MatmulStep final : public backends::Step {
                                         memory::format_tag::ab);
         }
       }
-      const auto operation = simple_ && simple_->bias ? dnnl::matmul::desc(a, weights, bias, c)
-                                                      : dnnl::matmul::desc(a, weights, c);
-      const dnnl::matmul::primitive_desc chosen(operation, attributes, dnnl_engine());
+      const memory::desc any =
+          weight == nullptr ? b : memory::desc(b.dims(), type, memory::format_tag::any);
+      const auto chosen =
+          choose_primitive(weight.get(), any, [&](const memory::desc& w, bool may_fail) {
+            const auto operation = simple_ && simple_->bias ? dnnl::matmul::desc(a, w, bias, c)
+                                                            : dnnl::matmul::desc(a, w, c);
+            return dnnl::matmul::primitive_desc(operation, attributes, dnnl_engine(), may_fail);
+          });
+      layout = chosen.weights_desc();
       primitive_.set(dnnl::matmul(chosen), chosen.scratchpad_desc());
       source_ = primitive_.add(DNNL_ARG_SRC, a);
-      weights_ = primitive_.add(DNNL_ARG_WEIGHTS, chosen.weights_desc());
+      weights_ = primitive_.add(DNNL_ARG_WEIGHTS, layout);
       target_ = primitive_.add(DNNL_ARG_DST, c);
       bias_argument_ = simple_ && simple_->bias ? primitive_.add(DNNL_ARG_BIAS, bias) : -1;
       residual_argument_ =
           simple_ && simple_->residual
               ? primitive_.add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, residual)
               : -1;
-      packed_ = nullptr;
-      if (constant && chosen.weights_desc() != b) {
-        const auto* data =
-            static_cast<const std::byte*>(shared_->constant(buffer.index).data) +
-            inputs_[1].offset * static_cast<std::int64_t>(dtype_size(inputs_[1].dtype));
-        auto packed = packed_constant(*shared_,
-                                      "matmul " + std::to_string(buffer.index) + "+" +
-                                          std::to_string(inputs_[1].offset) + " ",
-                                      b, data, chosen.weights_desc());
-        if (!packed.ok()) throw dnnl::error(dnnl_out_of_memory, "packing");
-        packed_ = *packed;
-      }
-    });
+    }));
+    if (weight == nullptr) return {};
+    TENDON_ASSIGN_OR_RETURN(PackedWeight::Placed placed, weight->in(layout, *shared_));
+    if (!placed.in_place) packed_ = std::move(placed.data);
+    return {};
   }
 
   const schedule::Plan* plan_ = nullptr;
@@ -289,7 +296,9 @@ class MatmulStep final : public backends::Step {
   std::unique_ptr<Epilogue> epilogue_;
   DnnlPrimitive primitive_;
   PlainMatmul plain_;
-  std::shared_ptr<void> packed_;
+  int constant_ = -1;  // which one the second operand is
+  bool reads_weight_once_ = false;
+  std::shared_ptr<const void> packed_;  // stands for the second operand
   DType product_dtype_ = DType::kFloat32;
   std::int64_t inner_ = 0, scratch_ = 0, product_at_ = 0, library_at_ = 0, epilogue_at_ = 0;
   std::int64_t copy_at_[2] = {-1, -1};
