@@ -3,10 +3,10 @@
 PRESET ?= release
 JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
-SOURCES := $(shell find include src tools examples tests -name '*.cpp' -o -name '*.h' 2>/dev/null)
+SOURCES := $(shell find include src tools examples tests bench -name '*.cpp' -o -name '*.h' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test fuzz format tidy footprint clean packages configure
+.PHONY: help demo build test fuzz format tidy footprint rate clean packages configure
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,10 @@ tidy: build ## run clang-tidy over the library
 	@scripts/install_packages.sh tidy
 	@find src -name '*.cpp' -not -name '*_test.cpp' -not -name '*_fuzz.cpp' \
 	  | xargs -P $(JOBS) -n 1 clang-tidy -p $(BUILD) --quiet
+
+rate: configure ## how fast the math library multiplies on this machine, to compare bench with
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target product_rate
+	@$(BUILD)/product_rate
 
 footprint: build ## what a deployment weighs: programs, and the libraries they load
 	@scripts/footprint.sh $(BUILD)

@@ -41,6 +41,7 @@ void print_result(const BenchOptions& options, const Session& session, const Inp
                   const Latency& latency, double first_answer_seconds) {
   const MethodStats stats = session.method.stats();
   const int threads = thread_count(options.session);
+  const auto operations = static_cast<double>(stats.product_operations);
   if (options.json) {
     const nlohmann::ordered_json result = {{"p50", latency.p50},
                                            {"p90", latency.p90},
@@ -56,7 +57,8 @@ void print_result(const BenchOptions& options, const Session& session, const Inp
                                            {"device", options.session.device},
                                            {"precision", options.session.precision},
                                            {"peak_rss_bytes", peak_resident_bytes()},
-                                           {"arena_bytes", stats.arena_bytes}};
+                                           {"arena_bytes", stats.arena_bytes},
+                                           {"product_operations", stats.product_operations}};
     fmt::print("{}\n", result.dump());
     return;
   }
@@ -65,10 +67,13 @@ void print_result(const BenchOptions& options, const Session& session, const Inp
       "latency       p50 {:.3f} ms  p90 {:.3f} ms  p99 {:.3f} ms  min {:.3f} ms  max {:.3f} ms  "
       "mean {:.3f} ms  ({} calls)\n"
       "first answer  {:.3f} s after the start (loading {:.3f} s)\n"
+      "arithmetic    {:.2f} GFLOP in products a call: {:.1f} GFLOP/s at p50, {:.1f} at min\n"
       "memory        {:.1f} MB peak resident; arena {:.1f} MB\n",
       options.session.path, options.session.device, threads, inputs.source, latency.p50,
       latency.p90, latency.p99, latency.min, latency.max, latency.mean, options.iterations,
-      first_answer_seconds, session.load_seconds, static_cast<double>(peak_resident_bytes()) * 1e-6,
+      first_answer_seconds, session.load_seconds, operations * 1e-9,
+      operations * 1e-6 / latency.p50, operations * 1e-6 / latency.min,
+      static_cast<double>(peak_resident_bytes()) * 1e-6,
       static_cast<double>(stats.arena_bytes) * 1e-6);
 }
 

@@ -212,6 +212,7 @@ TEST(Bench, JsonHoldsLatencyStartAndMemory) {
   EXPECT_EQ(result.at("iterations"), 7);
   EXPECT_GT(result.at("peak_rss_bytes"), 1'000'000);
   EXPECT_TRUE(result.contains("arena_bytes") && result.contains("threads"));
+  EXPECT_GT(result.at("product_operations"), 0);
   EXPECT_TRUE(tensor::read_tensor_file(path)->tensors.contains("output.0"));
 }
 

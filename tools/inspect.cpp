@@ -63,6 +63,7 @@ Json to_json(const LoadedProgram& program, const std::string& path) {
           {"optimized_nodes", summary.optimized_nodes},
           {"kernels", summary.kernels},
           {"products", summary.products},
+          {"product_operations", or_null(summary.product_operations)},
           {"constant_kernels", summary.constant_kernels},
           {"weight_bytes", summary.weight_bytes},
           {"folded_bytes", summary.folded_bytes},
@@ -99,8 +100,13 @@ void print_text(const LoadedProgram& program, const std::string& path) {
   print_infos("outputs", "output", program.outputs());
   fmt::print("nodes    {} exported, {} lowered, {} after the passes\n", summary.exported_nodes,
              summary.tensor_nodes, summary.optimized_nodes);
-  fmt::print("kernels  {} a call, {} of them products; {} once, for constants\n", summary.kernels,
-             summary.products, summary.constant_kernels);
+  fmt::print(
+      "kernels  {} a call, {} of them products{}; {} once, for constants\n", summary.kernels,
+      summary.products,
+      summary.product_operations
+          ? fmt::format(" ({:.2f} GFLOP)", static_cast<double>(*summary.product_operations) * 1e-9)
+          : "",
+      summary.constant_kernels);
   fmt::print("memory   weights {:.1f} MB, folded constants {:.1f} MB, arena {}\n",
              megabytes(summary.weight_bytes), megabytes(summary.folded_bytes),
              summary.arena_bytes ? fmt::format("{:.1f} MB at most", megabytes(*summary.arena_bytes))

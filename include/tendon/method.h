@@ -31,6 +31,10 @@ struct MethodStats {
   std::int64_t runs = 0;
   std::int64_t arena_bytes = 0;  // reserved for intermediate values
   std::int64_t shape_keys = 0;   // distinct input shapes prepared so far
+  /// Floating-point operations of matrix products, convolutions and attentions in a run with the
+  /// last inputs' sizes, two for each multiply-add. At the upper bound where sizes come from data;
+  /// 0 before the first run and where there is no bound.
+  std::int64_t product_operations = 0;
 };
 
 /// Not copyable; one thread at a time; different methods of one program may run at once.

@@ -196,6 +196,8 @@ Status Execution::bind_output(std::size_t index, void* data, std::size_t bytes) 
 MethodStats Execution::stats() const {
   MethodStats stats = stats_;
   stats.arena_bytes = instance_->arena_bytes();
+  if (has_key_)
+    stats.product_operations = symbols_.upper_bound(program_->product_operations()).value_or(0);
   return stats;
 }
 

@@ -7,6 +7,7 @@
 #include "passes/pass.h"
 #include "passes/split_constants.h"
 #include "runtime/plan_instance.h"
+#include "schedule/arithmetic.h"
 #include "schedule/schedule.h"
 
 namespace tendon::runtime {
@@ -126,6 +127,9 @@ Status LoadedProgram::build(const std::string& path, const LoadOptions& options,
   summary_.kernels = static_cast<std::int64_t>(plan_->steps.size());
   for (const schedule::Step& step : plan_->steps)
     summary_.products += is_product(*plan_, step) ? 1 : 0;
+  product_operations_ = schedule::product_operations(*plan_);
+  if (const std::int64_t upper = product_operations_.bounds().upper; upper != ir::kUnbounded)
+    summary_.product_operations = upper;
   summary_.arena_bytes = plan_->arena_bytes;
   if (keep_stages) {
     texts_[2] = kernels_text(*plan_);

@@ -37,6 +37,8 @@ class LoadedProgram final : public std::enable_shared_from_this<LoadedProgram> {
 
   const aten::LoweredProgram& lowered() const { return lowered_; }
   const std::shared_ptr<const schedule::Plan>& plan() const { return plan_; }
+  /// Floating-point operations of the products of a call.
+  const ir::Size& product_operations() const { return product_operations_; }
   /// Draws weights that no file holds and runs the constant part, once for all methods, and gives
   /// the state that steps share.
   /// Thread-safe.
@@ -51,6 +53,7 @@ class LoadedProgram final : public std::enable_shared_from_this<LoadedProgram> {
   aten::LoweredProgram lowered_;
   std::shared_ptr<const schedule::Plan> plan_, constant_plan_;
   std::vector<std::pair<DType, Sizes>> folded_types_;
+  ir::Size product_operations_;
   std::vector<TensorInfo> inputs_, outputs_;
   std::vector<Tensor> sample_inputs_;
   std::vector<std::string> warnings_;

@@ -116,6 +116,7 @@ TEST(Method, ABatchIsItsSamplesInAnyOrderOfSizes) {
   const std::vector<float> batch = copy_of((*together)[0]);
   const std::int64_t count = recorded.inputs[0].sizes()[0];
   const std::size_t each = batch.size() / static_cast<std::size_t>(count);
+  const std::int64_t operations = method->stats().product_operations;
   for (std::int64_t sample = 0; sample < count; ++sample) {
     std::vector<TensorView> views = recorded.views();
     for (TensorView& view : views) {
@@ -132,6 +133,7 @@ TEST(Method, ABatchIsItsSamplesInAnyOrderOfSizes) {
     }
   }
   EXPECT_EQ(method->stats().shape_keys, 2);
+  EXPECT_EQ(method->stats().product_operations * count, operations);
 }
 
 TEST(Method, BoundOutputsAreCheckedAgainstTheUpperBound) {
