@@ -276,11 +276,11 @@ class AttentionStep final : public backends::Step {
       batch /= output_.shape[axis];
     }
     std::byte* data = output_.data(frame);
+    // Without keys the sum is empty, not masked.
+    const T of_empty_row =
+        attention_->zero_masked_rows || keys_ == 0 ? T{0} : std::numeric_limits<T>::quiet_NaN();
     for (std::int64_t row = 0; row < count; ++row) {
-      const bool empty = total[row] == T{0};
-      const T inverse =
-          empty ? (attention_->zero_masked_rows ? T{0} : std::numeric_limits<T>::quiet_NaN())
-                : T{1} / total[row];
+      const T inverse = total[row] == T{0} ? of_empty_row : T{1} / total[row];
       for (std::int64_t i = 0; i < value_width_; ++i) {
         const std::int64_t at =
             offset + (first + row) * output_.strides[rank - 2] + i * output_.strides[rank - 1];

@@ -14,8 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cpu/loop_step.h"
-#include "backends/cpu/node_steps.h"
+#include "backends/cpu/compile_step.h"
 #include "base/status_macros.h"
 #include "schedule/schedule.h"
 #include "tendon/tensor.h"
@@ -68,7 +67,7 @@ class GraphRunner {
         schedule::make_plan(std::make_shared<const ir::Graph>(std::move(graph)), strides));
     CompileContext context{runner->plan_.get(), nullptr, threads};
     for (const schedule::Step& step : runner->plan_->steps) {
-      TENDON_ASSIGN_OR_RETURN(auto made, compile(context, step));
+      TENDON_ASSIGN_OR_RETURN(auto made, compile_step(context, step));
       runner->steps_.push_back(std::move(made));
     }
     return runner;
@@ -162,23 +161,6 @@ class GraphRunner {
   }
 
  private:
-  static Result<std::unique_ptr<Step>> compile(const CompileContext& context,
-                                               const schedule::Step& step) {
-    if (const auto* loop = std::get_if<schedule::LoopKernel>(&step.kernel)) {
-      return make_loop_step(context, *loop);
-    }
-    const ir::NodeId id = std::get<schedule::NodeKernel>(step.kernel).node;
-    const ir::Primitive& primitive = context.plan->graph->node(id).primitive;
-    if (std::holds_alternative<ir::Scan>(primitive)) return make_scan_step(context, id);
-    if (std::holds_alternative<ir::Scatter>(primitive)) return make_scatter_step(context, id);
-    if (std::holds_alternative<ir::Compact>(primitive)) return make_compact_step(context, id);
-    if (std::holds_alternative<ir::Sort>(primitive)) return make_sort_step(context, id);
-    if (std::holds_alternative<ir::TopK>(primitive)) return make_top_k_step(context, id);
-    if (std::holds_alternative<ir::Item>(primitive)) return make_item_step(context, id);
-    if (std::holds_alternative<ir::Assert>(primitive)) return make_assert_step(context, id);
-    return Status(StatusCode::kUnimplemented, "a primitive that the runner does not know");
-  }
-
   void reserve(std::size_t bytes) {
     if (scratch_.size() < bytes + 64) scratch_.resize(bytes + 64);
   }
