@@ -112,18 +112,24 @@ Status LoopNodeRunner::bind_sizes(const Bindings& bindings, std::span<const std:
   return Status();
 }
 
+std::span<const std::int64_t> LoopNodeRunner::outer_store_strides() const {
+  const TileEvaluator& stored = output_ != nullptr ? *output_ : *evaluator_;
+  const BoundAccess& store = stored.access(stored.load_count());
+  if (store.local >= 0) return {};
+  return std::span(store.strides).first(outer_shape_.size());
+}
+
 bool LoopNodeRunner::prefers_outer_lanes() const {
   // By the accesses whose strides are known: those of buffers.
-  const auto last_long = [&](std::size_t begin, std::size_t end) {
-    int axis = -1;
-    for (std::size_t k = begin; k < end; ++k) {
-      if (extents_[k] > 1) axis = static_cast<int>(k);
-    }
-    return axis;
-  };
   const std::size_t outer_rank = outer_shape_.size();
-  const int outer_axis = last_long(0, outer_rank);
-  const int inner_axis = last_long(outer_rank, extents_.size());
+  int outer_axis = -1;
+  for (const int axis : layout_.outer_order) {
+    if (extents_[static_cast<std::size_t>(axis)] > 1) outer_axis = axis;
+  }
+  int inner_axis = -1;
+  for (std::size_t k = outer_rank; k < extents_.size(); ++k) {
+    if (extents_[k] > 1) inner_axis = static_cast<int>(k);
+  }
   if (outer_axis < 0 || outer_points_ < 16) return false;
   if (inner_axis < 0) return true;
   int along_outer = 0;
@@ -148,6 +154,7 @@ Status LoopNodeRunner::bind_layout(const Bindings& bindings, const BlockLayout& 
   layout_ = layout;
   TENDON_RETURN_IF_ERROR(evaluator_->bind_values(bindings, local_strides));
   std::iota(order_.begin(), order_.end(), 0);
+  std::copy(layout.outer_order.begin(), layout.outer_order.end(), order_.begin());
   const auto outer_rank = static_cast<std::ptrdiff_t>(outer_shape_.size());
   if (output_ != nullptr) {
     TENDON_RETURN_IF_ERROR(output_->bind_values(bindings, local_strides));

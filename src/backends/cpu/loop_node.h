@@ -20,8 +20,9 @@ struct BlockLayout {
   /// False: tiles run along the inner axes (a local is [outer points, inner]). True: tiles run
   /// along the outer points (a local is [inner, outer points]).
   bool lanes_are_outer = false;
-  std::int64_t outer_points = 0;  // of the whole kernel
-  std::int64_t block = 1;         // outer points that a thread does at a time
+  std::span<const int> outer_order;  // the outer axes, outermost first; points are counted so
+  std::int64_t outer_points = 0;     // of the whole kernel
+  std::int64_t block = 1;            // outer points that a thread does at a time
 };
 
 /// A value of the kernel that has no buffer.
@@ -40,10 +41,13 @@ class LoopNodeRunner {
       const schedule::Plan& plan, const schedule::LoopKernel& kernel,
       const schedule::LoopNode& node, const std::unordered_map<ir::ValueId, int>& locals);
 
-  /// Evaluates extents and strides. After it, inner_points() and prefers_outer_lanes() are known.
+  /// Evaluates extents and strides. After it, inner_points() is known.
   Status bind_sizes(const Bindings& bindings, std::span<const std::int64_t> outer);
   std::int64_t inner_points() const { return inner_points_; }
   bool is_reduction() const { return reduce_.has_value(); }
+  /// Elements from one outer point to the next in what the node stores, by outer axis; empty for a
+  /// local. Known after bind_layout, like the next.
+  std::span<const std::int64_t> outer_store_strides() const;
   /// Whether tiles along the outer points suit this node's memory accesses better.
   bool prefers_outer_lanes() const;
   /// Fixes strides, given the layout and the locals' strides.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 #include "backends/cpu/loop_node.h"
@@ -38,6 +39,7 @@ class LoopStep final : public backends::Step {
     const int threads = threads_ > 0 ? threads_ : base::default_threads();
     threads_ = threads;
     outer_.resize(kernel_.outer.size());
+    outer_order_.resize(kernel_.outer.size());
     workspaces_.resize(static_cast<std::size_t>(threads) * runners_.size());
     local_spans_.resize(locals_.size());
     return Status();
@@ -117,7 +119,10 @@ class LoopStep final : public backends::Step {
     }
     BlockLayout layout;
     layout.outer_points = outer_points_;
+    layout.outer_order = outer_order_;
+    std::iota(outer_order_.begin(), outer_order_.end(), 0);
     TENDON_RETURN_IF_ERROR(bind_nodes(bindings, layout));
+    order_outer_axes();
     std::int64_t outer_votes = 0;
     for (const auto& runner : runners_) {
       outer_votes +=
@@ -144,6 +149,19 @@ class LoopStep final : public backends::Step {
     return Status();
   }
 
+  /// Walks the outer points as what the kernel gives lies in memory (the last node's value, which
+  /// the others lead to): channels innermost where channels lie last.
+  void order_outer_axes() {
+    for (auto runner = runners_.rbegin(); runner != runners_.rend(); ++runner) {
+      const std::span<const std::int64_t> strides = (*runner)->outer_store_strides();
+      if (strides.empty()) continue;
+      std::stable_sort(outer_order_.begin(), outer_order_.end(), [&](int a, int b) {
+        return strides[static_cast<std::size_t>(a)] > strides[static_cast<std::size_t>(b)];
+      });
+      return;
+    }
+  }
+
   Status bind_nodes(const Bindings& bindings, const BlockLayout& layout) {
     for (std::size_t i = 0; i < locals_.size(); ++i) {
       TENDON_RETURN_IF_ERROR(bind_local(bindings, locals_[i], layout));
@@ -166,7 +184,8 @@ class LoopStep final : public backends::Step {
       stride *= extent;
     }
     if (layout.lanes_are_outer) stride = 1;
-    for (std::size_t k = outer_rank; k-- > 0;) {
+    for (std::size_t i = outer_rank; i-- > 0;) {
+      const auto k = static_cast<std::size_t>(outer_order_[i]);
       local.strides[k] = stride;
       stride *= outer_[k];
     }
@@ -270,6 +289,7 @@ class LoopStep final : public backends::Step {
 
   Mode mode_ = Mode::kMap;
   std::vector<std::int64_t> outer_;
+  std::vector<int> outer_order_;  // outermost first
   std::int64_t outer_points_ = 0;
   std::int64_t cost_ = 0;  // points of all nodes per outer point
   std::int64_t parts_ = 0;

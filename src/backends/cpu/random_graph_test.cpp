@@ -1,6 +1,7 @@
 // Random graphs of maps, views and reductions against the plain evaluator.
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <random>
 
 #include "backends/cpu/test_graph_runner.h"
@@ -28,9 +29,9 @@ class RandomGraph {
     const int nodes = pick(1, 7);
     for (int i = 0; i < nodes; ++i) add_node();
     // The last value, and some others.
-    g.output(values_.back());
+    give(values_.back());
     for (std::size_t i = 0; i + 1 < values_.size(); ++i) {
-      if (pick(0, 5) == 0) g.output(values_[i]);
+      if (pick(0, 5) == 0) give(values_[i]);
     }
   }
 
@@ -55,6 +56,14 @@ class RandomGraph {
   template <typename T>
   T one_of(const std::vector<T>& choices) {
     return choices[static_cast<std::size_t>(pick(0, static_cast<int>(choices.size()) - 1))];
+  }
+
+  /// An output, often with its axes in another order in memory.
+  void give(ValueId value) {
+    std::vector<int> order(shape_of(value).size());
+    std::iota(order.begin(), order.end(), 0);
+    if (pick(0, 1) == 0) std::shuffle(order.begin(), order.end(), random_);
+    g.output(value, std::move(order));
   }
 
   void add_input(DType dtype) {
