@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <thread>
 
 #include "case_file.h"
 #include "inputs.h"
@@ -53,6 +55,7 @@ void print_result(const BenchOptions& options, const Session& session, const Inp
                                            {"load_s", session.load_seconds},
                                            {"iterations", options.iterations},
                                            {"warmup", options.warmup},
+                                           {"period_ms", options.period},
                                            {"threads", threads},
                                            {"device", options.session.device},
                                            {"precision", options.session.precision},
@@ -94,8 +97,13 @@ int bench(const BenchOptions& options) {
   {
     const Progress progress(fmt::format("running {} times", options.warmup + options.iterations));
     for (int i = 0; outputs.ok() && i < options.warmup; ++i) outputs = session->method.run(views);
+    const auto period = std::chrono::duration_cast<Clock::duration>(
+        std::chrono::duration<double, std::milli>(options.period));
+    Clock::time_point next = Clock::now();
     for (int i = 0; outputs.ok() && i < options.iterations; ++i) {
+      std::this_thread::sleep_until(next);
       const Clock::time_point start = Clock::now();
+      next = start + period;
       outputs = session->method.run(views);
       times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
     }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -238,6 +239,33 @@ TEST(Inspect, TakesNoMemoryForWeights) {
   const Json summary = Json::parse(outcome.out);
   EXPECT_GT(summary.at("weight_bytes"), 1'000'000'000);
   EXPECT_LT(summary.at("peak_rss_bytes"), 500'000'000);
+}
+
+/// What the OpenMP runtime says about itself when the command starts with these variables.
+std::string openmp_settings(const std::string& variables) {
+  const std::string path = temporary("settings.txt");
+  const std::string command = "env -u GOMP_SPINCOUNT -u OMP_WAIT_POLICY OMP_DISPLAY_ENV=verbose " +
+                              variables + " " TENDON_COMMAND " --version >/dev/null 2>" + path;
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  std::ifstream stream(path);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  // The last time it started: the command may have started itself again.
+  return text.substr(text.rfind("OPENMP DISPLAY ENVIRONMENT BEGIN"));
+}
+
+TEST(Bench, IdleThreadsSpinBrieflyUnlessTheEnvironmentSaysOtherwise) {
+  EXPECT_THAT(openmp_settings(""), HasSubstr("GOMP_SPINCOUNT = '1000'"));
+  EXPECT_THAT(openmp_settings("GOMP_SPINCOUNT=7"), HasSubstr("GOMP_SPINCOUNT = '7'"));
+  EXPECT_THAT(openmp_settings("OMP_WAIT_POLICY=passive"), HasSubstr("GOMP_SPINCOUNT = '0'"));
+}
+
+TEST(Bench, CallsStartAPeriodApart) {
+  const auto start = std::chrono::steady_clock::now();
+  const Outcome outcome =
+      tendon("bench " + kMlp + ".pt2 --iterations 4 --warmup 0 --period 30 --json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(90));
+  EXPECT_EQ(Json::parse(outcome.out).at("period_ms"), 30);
 }
 
 TEST(Bench, PackedWeightsTakeThePlaceOfTheirOriginals) {

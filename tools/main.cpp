@@ -3,6 +3,7 @@
 
 #include "options.h"
 #include "tendon/version.h"
+#include "wait_policy.h"
 
 namespace tendon::tools {
 
@@ -111,12 +112,18 @@ CLI::App* add_bench(CLI::App& app, BenchOptions& options) {
   command->add_option("--warmup", options.warmup, "Calls before, besides the very first")
       ->check(CLI::Range(0, 1'000'000'000))
       ->capture_default_str();
+  command
+      ->add_option("--period", options.period,
+                   "Start a call every so many milliseconds, as a control loop does; 0: at once")
+      ->check(CLI::Range(0.0, 60'000.0))
+      ->capture_default_str();
   command->add_flag("--json", options.json,
                     "Print JSON: p50, p90, p99, min, max, mean (ms), first_answer_s (from the\n"
                     "start of the process), load_s, peak_rss_bytes, arena_bytes, threads, ...");
   command->footer(
       "Examples:\n"
       "  tendon bench policy.pt2 --iterations 200\n"
+      "  tendon bench policy.pt2 --iterations 200 --period 50\n"
       "  tendon bench policy.pt2 --inputs in.safetensors --outputs out.safetensors --json");
   return command;
 }
@@ -174,5 +181,6 @@ int parse_and_run(int argc, char** argv, std::chrono::steady_clock::time_point p
 }  // namespace tendon::tools
 
 int main(int argc, char** argv) {
+  tendon::tools::choose_wait_policy(argv);
   return tendon::tools::parse_and_run(argc, argv, std::chrono::steady_clock::now());
 }

@@ -53,6 +53,7 @@ struct BenchOptions {
   std::string inputs, outputs;
   int iterations = 50;
   int warmup = 5;
+  double period = 0;  // milliseconds from one call's start to the next; 0: at once
   bool json = false;
   std::chrono::steady_clock::time_point process_start;
 };

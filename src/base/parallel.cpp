@@ -19,6 +19,11 @@ namespace tendon::base {
 
 int default_threads() { return std::max(1, omp_get_max_threads()); }
 
+ThreadCountScope::ThreadCountScope(int threads) : before_(omp_get_max_threads()) {
+  omp_set_num_threads(threads);
+}
+ThreadCountScope::~ThreadCountScope() { omp_set_num_threads(before_); }
+
 void parallel_for(std::int64_t count, std::int64_t grain, int threads, WorkerBody body) {
   if (count <= 0) return;
   if (threads <= 0) threads = default_threads();

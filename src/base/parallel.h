@@ -37,6 +37,19 @@ class WorkerBody {
 /// throw.
 void parallel_for(std::int64_t count, std::int64_t grain, int threads, WorkerBody body);
 
+/// While it lives, parallel regions that the calling thread opens, the math library's too, have
+/// this many threads unless they say otherwise.
+class ThreadCountScope {
+ public:
+  explicit ThreadCountScope(int threads);
+  ~ThreadCountScope();
+  ThreadCountScope(const ThreadCountScope&) = delete;
+  ThreadCountScope& operator=(const ThreadCountScope&) = delete;
+
+ private:
+  int before_;
+};
+
 /// Threads that 0 stands for: OMP_NUM_THREADS, or the processors this process may use.
 int default_threads();
 

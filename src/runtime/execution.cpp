@@ -18,7 +18,9 @@ Result<std::unique_ptr<Execution>> Execution::create(std::shared_ptr<const Loade
                   "threads is " + std::to_string(options.threads) + ", expected 0 or more");
   }
   const int threads = options.threads > 0 ? options.threads : base::default_threads();
+  const base::ThreadCountScope scope(threads);
   std::unique_ptr<Execution> execution(new Execution(std::move(program)));
+  execution->threads_ = threads;
   const LoadedProgram& loaded = *execution->program_;
   TENDON_ASSIGN_OR_RETURN(backends::SharedState * shared, loaded.prepare(threads));
   TENDON_ASSIGN_OR_RETURN(execution->instance_,
@@ -158,6 +160,7 @@ void Execution::commit(std::span<const TensorView> inputs) {
 }
 
 Result<std::span<const TensorView>> Execution::run(std::span<const TensorView> inputs) {
+  const base::ThreadCountScope scope(threads_);
   if (!same_key(inputs)) TENDON_RETURN_IF_ERROR(prepare_key(inputs));
   TENDON_RETURN_IF_ERROR(stage_inputs(inputs));
   TENDON_RETURN_IF_ERROR(instance_->run(

@@ -63,6 +63,7 @@ class Execution {
   std::vector<TensorView> views_;
   std::vector<Commit> commits_;
   MethodStats stats_;
+  int threads_ = 1;
 };
 
 }  // namespace tendon::runtime

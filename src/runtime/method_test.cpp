@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include "runtime/allocation_counter.h"
@@ -245,6 +246,26 @@ TEST(Method, ChannelsLastOutputsKeepTheirLayout) {
     EXPECT_EQ((*outputs)[0].strides[1], 1);
     expect_close((*outputs)[0], recorded.outputs[0]);
   }
+}
+
+std::ptrdiff_t threads_of_process() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
+
+TEST(Method, UsesNoMoreThreadsThanAskedFor) {
+  const Program program = load("policies/act_tiny.pt2");
+  const Case recorded = read_case(program, "policies/act_tiny.safetensors");
+  std::ptrdiff_t before = 0, after = 0;
+  // A thread of its own, which has no workers yet.
+  std::thread([&] {
+    before = threads_of_process();
+    MethodOptions options;
+    options.threads = 1;
+    auto method = Method::create(program, options);
+    ASSERT_TRUE(method.ok() && method->run(recorded.views()).ok());
+    after = threads_of_process();
+  }).join();
+  EXPECT_EQ(before, after);
 }
 
 TEST(Program, ThreadsLoadAndRunSideBySide) {
