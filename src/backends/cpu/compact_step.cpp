@@ -50,6 +50,9 @@ class CompactStep final : public backends::Step {
       counts[chunk] = total;
       total += count;
     }
+    frame.bindings->define(*count_, total);
+    // More than the symbol allows have no memory; the run ends with the symbol's range.
+    if (total > count_->upper) return Status();
     for_each_chunk(frame, [&](TileWorkspace& workspace, std::int64_t chunk) {
       std::int64_t* next = out + counts[chunk];
       for_each_tile(workspace, chunk,
@@ -60,7 +63,6 @@ class CompactStep final : public backends::Step {
                       }
                     });
     });
-    frame.bindings->define(*count_, total);
     return Status();
   }
 
