@@ -13,7 +13,7 @@
 #include <type_traits>
 
 #include "base/half.h"
-#include "ir/expr.h"
+#include "ir/op.h"
 #include "ir/special_functions.h"
 
 namespace tendon::ir {

@@ -101,6 +101,10 @@ class Size {
   bool depends_on_data() const;
   /// "12", "s0", "4*s0 + 2", "floor_div(s0, 2)".
   std::string to_string() const;
+  /// The same as an expression of C++: every symbol as `symbol_text` says it, functions as calls of
+  /// size_floor_div(a, b), size_equal(a, b), ..., whole however large. A Size without a value
+  /// (arithmetic that left int64) reads as the largest int64.
+  std::string to_source(const std::function<std::string(const Symbol&)>& symbol_text) const;
 
  private:
   friend struct SizePolynomial;

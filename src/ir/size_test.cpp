@@ -97,6 +97,15 @@ TEST_F(SizeTest, Text) {
   EXPECT_EQ(to_string(Shape{}), "[]");
 }
 
+TEST_F(SizeTest, ReadsAsSource) {
+  const auto text = [](const Symbol& of) { return "symbols[" + of.name + "]"; };
+  EXPECT_EQ(Size(7).to_source(text), "7LL");
+  EXPECT_EQ(Size(-7).to_source(text), "(-7LL)");
+  EXPECT_EQ((Size(2) + Size(-4) * s * s).to_source(text),
+            "((-4LL) * symbols[s] * symbols[s] + 2LL)");
+  EXPECT_EQ(floor_div(s, 3).to_source(text), "(size_floor_div((symbols[s]), 3LL))");
+}
+
 TEST_F(SizeTest, FloorDivSimplifies) {
   EXPECT_EQ(floor_div(Size(4) * s, 2), Size(2) * s);
   EXPECT_EQ(floor_div(a * b, a), b);

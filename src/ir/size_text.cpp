@@ -1,4 +1,6 @@
 // The text form of sizes.
+#include <functional>
+#include <limits>
 #include <string>
 
 #include "ir/size.h"
@@ -86,12 +88,54 @@ void print(const Size& size, std::string& text) {
   text += constant < 0 ? " - " + magnitude.substr(1) : " + " + magnitude;
 }
 
+using SymbolText = std::function<std::string(const Symbol&)>;
+
+std::string source(const Size& size, const SymbolText& symbol_text);
+
+std::string source(const SizeAtom& atom, const SymbolText& symbol_text) {
+  if (atom.symbol != nullptr) return symbol_text(*atom.symbol);
+  if (atom.overflow) return std::to_string(std::numeric_limits<std::int64_t>::max()) + "LL";
+  std::string text = std::string("size_") + size_function_name(atom.function) + "(";
+  for (std::size_t i = 0; i < atom.arguments.size(); ++i) {
+    if (i != 0) text += ", ";
+    text += source(atom.arguments[i], symbol_text);
+  }
+  return text + ")";
+}
+
+std::string literal(std::int64_t value) {
+  // The smallest number is no literal of C++.
+  if (value == std::numeric_limits<std::int64_t>::min())
+    return "(" + std::to_string(value + 1) + "LL - 1)";
+  return value < 0 ? "(" + std::to_string(value) + "LL)" : std::to_string(value) + "LL";
+}
+
+std::string source(const Size& size, const SymbolText& symbol_text) {
+  if (size.is_constant()) return literal(size.constant());
+  std::string text;
+  for (const SizeTerm& term : terms_of(size)) {
+    if (!text.empty()) text += " + ";
+    if (term.coefficient != 1) text += literal(term.coefficient) + " * ";
+    for (std::size_t i = 0; i < term.factors.size(); ++i) {
+      if (i != 0) text += " * ";
+      text += source(*term.factors[i], symbol_text);
+    }
+  }
+  const std::int64_t constant = SizePolynomial::constant_part(size);
+  if (constant != 0) text += " + " + literal(constant);
+  return "(" + text + ")";
+}
+
 }  // namespace
 
 std::string Size::to_string() const {
   std::string text;
   print(*this, text);
   return text;
+}
+
+std::string Size::to_source(const std::function<std::string(const Symbol&)>& symbol_text) const {
+  return source(*this, symbol_text);
 }
 
 std::string to_string(std::span<const Size> shape) {

@@ -1,0 +1,24 @@
+// What compiling a plan's steps shares.
+#pragma once
+
+#include <string>
+
+#include "backends/cuda/check_table.h"
+#include "backends/cuda/kernel_library.h"
+#include "backends/cuda/math_libraries.h"
+#include "backends/cuda/symbol_numbers.h"
+#include "schedule/plan.h"
+
+namespace tendon::backends::cuda {
+
+struct CompileContext {
+  const schedule::Plan* plan = nullptr;
+  KernelLibrary* library = nullptr;
+  SymbolNumbers* symbols = nullptr;
+  CheckTable* checks = nullptr;
+  /// cuBLASLt and cuDNN of this program; null where nothing can be launched (tests of sources).
+  MathLibraries* math = nullptr;
+  std::string origin;  // of the step being compiled
+};
+
+}  // namespace tendon::backends::cuda
