@@ -12,7 +12,7 @@ namespace {
 
 /// Rows at least this long are evaluated one by one, so that what is the same along them is
 /// computed once.
-constexpr std::int64_t kLongRow = 64;
+constexpr std::int64_t kLongRow = 256;
 
 template <typename T>
 void fill_granule(std::byte* out, T value) {

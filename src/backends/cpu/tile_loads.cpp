@@ -18,7 +18,12 @@ void load_where(LoadKernel kernel, std::byte* out, std::int64_t carrier, const s
   while (i < count) {
     const bool inside = mask[i] != 0;
     std::int64_t end = i + 1;
-    while (end < count && (mask[end] != 0) == inside) ++end;
+    if (inside) {
+      const void* outside = std::memchr(mask + end, 0, static_cast<std::size_t>(count - end));
+      end = outside == nullptr ? count : static_cast<const std::uint8_t*>(outside) - mask;
+    } else {
+      while (end < count && mask[end] == 0) ++end;
+    }
     if (inside) {
       kernel(out + i * carrier, memory + i * stride * size, stride, end - i);
     } else {
@@ -118,7 +123,7 @@ void TileEvaluator::index(const Instruction& instruction, TileWorkspace& workspa
   const std::int64_t origin = axis_origin_[instruction.payload];
   auto* out = reinterpret_cast<std::int64_t*>(workspace.home[instruction.result]);
   Register& result = workspace.registers[instruction.result];
-  if (axis < 0 || (tile.single_row && axis != rank_ - 1)) {
+  if (axis < tile.outermost) {
     std::fill_n(out, kTileGranule, origin + (axis < 0 ? 0 : tile.first[axis]));
     result = {reinterpret_cast<std::byte*>(out), 0};
     return;

@@ -12,6 +12,7 @@ struct TileEvaluator::Tile {
   std::int64_t begin = 0;
   std::int64_t count = 0;
   bool single_row = true;  // the innermost axis does not wrap
+  int outermost = 0;       // axes before this one stay where they are
   std::int64_t first[kMaxAxes];
 
   /// Of the first point.
@@ -33,6 +34,13 @@ inline TileEvaluator::Tile TileEvaluator::make_tile(std::int64_t begin, std::int
   }
   tile.first[0] = rest;
   tile.single_row = tile.first[rank_ - 1] + count <= extents_[rank_ - 1];
+  tile.outermost = rank_ - 1;
+  // A carry out of an axis moves the one before it.
+  for (std::int64_t carry = tile.first[rank_ - 1] + count - 1; tile.outermost > 0;) {
+    carry /= extents_[tile.outermost];
+    if (carry == 0) break;
+    carry += tile.first[--tile.outermost];
+  }
   return tile;
 }
 
