@@ -44,7 +44,7 @@ rate: configure ## how fast the math library multiplies on this machine, to comp
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target product_rate
 	@$(BUILD)/product_rate
 
-footprint: build ## what a deployment weighs: programs, and the libraries they load
+footprint: build ## what a deployment weighs: programs, their libraries, memory, starts
 	@scripts/footprint.sh $(BUILD)
 
 clean: ## remove everything that was built
