@@ -39,6 +39,25 @@ Latency latency_of(std::vector<double> times) {
           .mean = sum / static_cast<double>(times.size())};
 }
 
+nlohmann::ordered_json to_json(const std::vector<CudaGraphStats>& graphs) {
+  auto list = nlohmann::ordered_json::array();
+  for (const CudaGraphStats& graph : graphs) {
+    list.push_back({{"key", graph.key},
+                    {"state", graph.state},
+                    {"reason", graph.reason},
+                    {"pieces", graph.pieces},
+                    {"runs", graph.runs},
+                    {"replays", graph.replays}});
+  }
+  return list;
+}
+
+std::string text_of(const CudaGraphStats& graph) {
+  return fmt::format("cuda graph    {}: {}{}{}, {} pieces, {} of {} runs replayed\n", graph.key,
+                     graph.state, graph.reason.empty() ? "" : ": ", graph.reason, graph.pieces,
+                     graph.replays, graph.runs);
+}
+
 void print_result(const BenchOptions& options, const Session& session, const Inputs& inputs,
                   const Latency& latency, double first_answer_seconds) {
   const MethodStats stats = session.method.stats();
@@ -61,7 +80,8 @@ void print_result(const BenchOptions& options, const Session& session, const Inp
                                            {"precision", options.session.precision},
                                            {"peak_rss_bytes", peak_resident_bytes()},
                                            {"arena_bytes", stats.arena_bytes},
-                                           {"product_operations", stats.product_operations}};
+                                           {"product_operations", stats.product_operations},
+                                           {"cuda_graphs", to_json(stats.cuda_graphs)}};
     fmt::print("{}\n", result.dump());
     return;
   }
@@ -78,6 +98,7 @@ void print_result(const BenchOptions& options, const Session& session, const Inp
       operations * 1e-6 / latency.p50, operations * 1e-6 / latency.min,
       static_cast<double>(peak_resident_bytes()) * 1e-6,
       static_cast<double>(stats.arena_bytes) * 1e-6);
+  for (const CudaGraphStats& graph : stats.cuda_graphs) fmt::print("{}", text_of(graph));
 }
 
 }  // namespace

@@ -97,8 +97,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values("", "dance", "run", "check " + kMlp + ".pt2", "profile " + kMlp + ".pt2",
                       "run " + kMlp + ".pt2 --frobnicate", "run " + kMlp + ".pt2 --device tpu",
                       "run " + kMlp + ".pt2 --precision tf32",
-                      "run " + kMlp + ".pt2 --cuda-graph auto", "run " + kMlp + ".pt2 --threads -1",
-                      "bench " + kMlp + ".pt2 --iterations 0",
+                      "run " + kMlp + ".pt2 --cuda-graph auto",
+                      "run " + kMlp + ".pt2 --cache-folder /tmp",
+                      "run " + kMlp + ".pt2 --threads -1", "bench " + kMlp + ".pt2 --iterations 0",
                       "inspect " + kMlp + ".pt2 --stage wishes",
                       "check " + kMlp + ".pt2 x --rtol -1",
                       "run " + kMlp + ".pt2 --inputs /nonexistent.safetensors",
@@ -116,10 +117,13 @@ TEST(Load, WhatCannotBeLoadedExitsWithThree) {
   EXPECT_EQ(tendon("run " + path).exit_code, 3);
 }
 
-TEST(Load, CudaIsRefusedByName) {
+TEST(Load, WithoutItsLibraryADeviceIsRefusedByName) {
+  ASSERT_EQ(::setenv("TENDON_CUDA_LIBRARY", "/nonexistent/libtendon_cuda.so", 1), 0);
   const Outcome outcome = tendon("run " + kMlp + ".pt2 --device cuda --cuda-graph auto");
+  ::unsetenv("TENDON_CUDA_LIBRARY");
   EXPECT_EQ(outcome.exit_code, 3);
-  EXPECT_THAT(outcome.err, HasSubstr("CUDA"));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("FailedPrecondition: CUDA is not available"),
+                                 HasSubstr("/nonexistent/libtendon_cuda.so")));
 }
 
 TEST(Run, WithoutInputsPrintsASummary) {

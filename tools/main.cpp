@@ -26,8 +26,13 @@ void add_session(CLI::App& command, SessionOptions& session) {
   command.add_option("--precision", session.precision, "strict: the program's own")
       ->check(CLI::IsMember({"strict", "tf32", "bf16", "fp16"}))
       ->capture_default_str();
-  command.add_option("--cuda-graph", session.cuda_graph, "CUDA graphs (only with --device cuda)")
+  command
+      .add_option("--cuda-graph", session.cuda_graph,
+                  "Replay calls as CUDA graphs (only with --device cuda): where that is possible\n"
+                  "(auto, the default), never, or refuse calls that cannot be captured whole")
       ->check(CLI::IsMember({"auto", "off", "strict"}));
+  command.add_option("--cache-folder", session.cache_folder,
+                     "Keep compiled kernels there (only with --device cuda)");
   command.add_option("--threads", session.threads, "CPU threads; 0: OMP_NUM_THREADS, or all")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
@@ -119,7 +124,8 @@ CLI::App* add_bench(CLI::App& app, BenchOptions& options) {
       ->capture_default_str();
   command->add_flag("--json", options.json,
                     "Print JSON: p50, p90, p99, min, max, mean (ms), first_answer_s (from the\n"
-                    "start of the process), load_s, peak_rss_bytes, arena_bytes, threads, ...");
+                    "start of the process), load_s, peak_rss_bytes, arena_bytes, threads,\n"
+                    "cuda_graphs, ...");
   command->footer(
       "Examples:\n"
       "  tendon bench policy.pt2 --iterations 200\n"

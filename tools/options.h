@@ -24,7 +24,8 @@ struct SessionOptions {
   std::string model;  // which program of the archive
   std::string device = "cpu";
   std::string precision = "strict";
-  std::string cuda_graph;  // empty: not given
+  std::string cuda_graph;    // empty: not given
+  std::string cache_folder;  // likewise
   int threads = 0;
   std::uint64_t seed = 0;
 };

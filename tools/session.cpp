@@ -22,7 +22,15 @@ std::string usage_problem(const SessionOptions& options) {
   if (!options.cuda_graph.empty() && options.device != "cuda") {
     return "--cuda-graph needs --device cuda";
   }
+  if (!options.cache_folder.empty() && options.device != "cuda") {
+    return "--cache-folder needs --device cuda";
+  }
   return {};
+}
+
+CudaGraphs cuda_graphs(const SessionOptions& options) {
+  if (options.cuda_graph == "off") return CudaGraphs::kOff;
+  return options.cuda_graph == "strict" ? CudaGraphs::kStrict : CudaGraphs::kAuto;
 }
 
 }  // namespace
@@ -57,6 +65,7 @@ std::optional<Session> open_session(const SessionOptions& options, int& exit_cod
   load_options.device = options.device == "cuda" ? Device::kCuda : Device::kCpu;
   load_options.model = options.model;
   load_options.trace = trace;
+  load_options.cache_folder = options.cache_folder;
   auto program = Program::load(options.path, load_options);
   if (!program.ok()) {
     exit_code = fail(kCannotLoad, program.status());
@@ -67,6 +76,7 @@ std::optional<Session> open_session(const SessionOptions& options, int& exit_cod
   method_options.threads = options.threads;
   method_options.seed = options.seed;
   method_options.trace = trace;
+  method_options.cuda_graphs = cuda_graphs(options);
   auto method = Method::create(*program, method_options);
   if (!method.ok()) {
     exit_code = fail(kCannotLoad, method.status());

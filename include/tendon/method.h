@@ -14,8 +14,15 @@
 namespace tendon {
 
 namespace runtime {
-class Execution;
+class Runner;
 }
+
+/// Whether runs on a CUDA device are replayed as captured graphs. Results are the same either way.
+enum class CudaGraphs : std::uint8_t {
+  kAuto,    // captured where that is possible, whole or in pieces; no call fails because of it
+  kOff,     // never captured
+  kStrict,  // a run that cannot be captured whole is refused, with nothing written
+};
 
 struct MethodOptions {
   /// CPU threads of a run; 0: what the OMP_NUM_THREADS environment variable or the machine says.
@@ -26,6 +33,24 @@ struct MethodOptions {
   std::uint64_t seed = 0;
   /// Receives spans of the steps of every run, if given; must outlive the method.
   base::TraceSink* trace = nullptr;
+
+  // The rest is for programs loaded for a CUDA device.
+  CudaGraphs cuda_graphs = CudaGraphs::kAuto;
+  /// Captured graphs that a method keeps, one for each set of input sizes; the one that was not
+  /// used for longest makes room for a new one.
+  int max_cuda_graphs = 8;
+  /// The stream (cudaStream_t) that runs are put into; null: one of the method's own.
+  void* cuda_stream = nullptr;
+};
+
+/// How runs of one key, a set of input sizes and dtypes, are captured.
+struct CudaGraphStats {
+  std::string key;
+  std::string state;   // "captured whole", "captured in pieces" or "not captured"
+  std::string reason;  // why not whole; empty where it is
+  int pieces = 0;      // graphs a run is made of; 0 where it is not captured
+  std::int64_t runs = 0;
+  std::int64_t replays = 0;  // of the runs: those that only replayed graphs
 };
 
 /// What a method has done so far.
@@ -37,6 +62,7 @@ struct MethodStats {
   /// last inputs' sizes, two for each multiply-add. At the upper bound where sizes come from data;
   /// 0 before the first run and where there is no bound.
   std::int64_t product_operations = 0;
+  std::vector<CudaGraphStats> cuda_graphs;  // by key; empty on the CPU
 };
 
 /// Not copyable; one thread at a time; different methods of one program may run at once.
@@ -45,17 +71,19 @@ struct MethodStats {
 ///   auto outputs = method->run({image, state});      // std::vector<TensorView>
 class Method {
  public:
-  /// Reserves memory and prepares kernels. Errors: ResourceExhausted, Unimplemented.
+  /// Reserves memory and prepares kernels. Errors: ResourceExhausted, Unimplemented,
+  /// InvalidArgument (an option).
   static Result<Method> create(const Program& program, const MethodOptions& options = {});
   Method(Method&&) noexcept;
   Method& operator=(Method&&) noexcept;
   ~Method();
 
-  /// Runs the program once. Inputs are the tensor inputs in flattened order, on the CPU, with any
-  /// strides; they are not changed unless the program itself mutates an input. The returned views
-  /// point into memory of this method (or into bound buffers) and stay valid until the next run,
-  /// bind, reset or the method's end. After the first run with given sizes, a run of the same sizes
-  /// allocates nothing.
+  /// Runs the program once. Inputs are the tensor inputs in flattened order, with any strides, on
+  /// the CPU or, for a program loaded for a CUDA device, on either; they are not changed unless the
+  /// program itself mutates an input. The returned views point into memory of this method (or into
+  /// bound buffers) and stay valid until the next run, bind, reset or the method's end; memory of
+  /// the method's own is on the CPU, whatever the device. After the first run with given sizes, a
+  /// run of the same sizes allocates nothing.
   /// Errors: InvalidArgument (count, dtype, rank, range, guards: nothing has run), OutOfRange (an
   /// index in the data), Aborted (an assertion of the program). A failed run leaves the method
   /// usable and its state as it was.
@@ -63,8 +91,9 @@ class Method {
 
   /// Makes output `index` be written to `data` from now on, row-major or in the output's own dim
   /// order. `bytes` must hold the output's upper bound (TensorInfo::upper_bound_bytes), whatever
-  /// its size is today. Pass nullptr to unbind. Errors: InvalidArgument (too small, no finite
-  /// bound, no such output).
+  /// its size is today. The memory is the CPU's or, for a program loaded for a CUDA device, of
+  /// either. Pass nullptr to unbind. Errors: InvalidArgument (too small, no finite bound, no such
+  /// output).
   Status bind_output(std::size_t index, void* data, std::size_t bytes);
 
   /// Sets mutable buffers (counters, caches) back to what the program was saved with.
@@ -73,8 +102,8 @@ class Method {
   MethodStats stats() const;
 
  private:
-  explicit Method(std::unique_ptr<runtime::Execution> impl);
-  std::unique_ptr<runtime::Execution> impl_;
+  explicit Method(std::unique_ptr<runtime::Runner> impl);
+  std::unique_ptr<runtime::Runner> impl_;
 };
 
 }  // namespace tendon

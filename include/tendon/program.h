@@ -27,6 +27,9 @@ struct LoadOptions {
   std::int64_t constant_bytes_limit = std::int64_t{1} << 30;
   /// Receives spans of the phases of loading, if given.
   base::TraceSink* trace = nullptr;
+  /// Folder where compiled kernels of a CUDA device are kept from one process to the next, made if
+  /// need be; empty: the user's cache folder. Not used on the CPU.
+  std::string cache_folder;
 };
 
 /// One axis of an input or output: its size lies in [lower, upper] and is a multiple of `multiple`;
@@ -63,7 +66,8 @@ class Program {
   /// are then drawn from a fixed seed.
   /// Errors: NotFound, DataLoss (truncated or contradictory), InvalidArgument (another kind of
   /// file), Unimplemented (all unsupported operators at once, with their counts),
-  /// ResourceExhausted.
+  /// ResourceExhausted, FailedPrecondition (the device is not there: no library for it, no such
+  /// hardware, no driver).
   static Result<Program> load(const std::string& path, const LoadOptions& options = {});
 
   /// Tensor inputs and outputs in the program's flattened order.

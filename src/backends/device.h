@@ -34,9 +34,10 @@ class DeviceMethod {
   virtual ~DeviceMethod() = default;
   /// Runs the plan once. `inputs` are in the program's order, checked against what it declares, on
   /// the host or the device, with any strides; `known` are the values that their sizes imply. When
-  /// it returns, outputs are complete and states advanced; after an error neither is written.
+  /// it returns, outputs are complete, states advanced, and what the program writes to inputs is
+  /// written; after an error none of it is.
   virtual Status run(std::span<const TensorView> inputs, std::span<const SymbolValue> known) = 0;
-  /// The value that the last run gave a symbol from data.
+  /// The value that the last run gave a symbol from data, within its range.
   virtual std::optional<std::int64_t> symbol(const ir::Symbol& symbol) const = 0;
   /// Where user output `index` lies after a run, and in whose memory.
   virtual void* output(std::size_t index) const = 0;
@@ -65,7 +66,8 @@ struct DeviceLoadOptions {
 class DeviceBackend {
  public:
   virtual ~DeviceBackend() = default;
-  /// Uploads constants (by index of the constant table) and compiles kernels.
+  /// Uploads constants (by index of the constant table; without data where no step reads them) and
+  /// compiles kernels. The caller's copies may end when it returns.
   virtual Result<std::shared_ptr<DeviceProgram>> load(std::shared_ptr<const schedule::Plan> plan,
                                                       std::span<const Tensor> constants,
                                                       const DeviceLoadOptions& options) = 0;

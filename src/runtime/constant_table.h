@@ -12,7 +12,8 @@
 namespace tendon::runtime {
 
 /// Shared by the methods of a program. A constant's memory is given back once packed copies stand
-/// for it, or once nothing reads it after folding. Thread-safe, but for `add` and `settle`.
+/// for it, or once nothing reads it after folding. Thread-safe, but for `add`,
+/// `settle`, `all` and `clear`.
 class ConstantTable final : public backends::SharedState {
  public:
   void add(Tensor tensor) { constants_.push_back(std::move(tensor)); }
@@ -20,6 +21,10 @@ class ConstantTable final : public backends::SharedState {
   /// constants: drops what none of them reads and what folding packed, and lets them release the
   /// rest.
   void settle(const schedule::Plan& plan);
+  /// All of them by index, without data where they were dropped.
+  const std::vector<Tensor>& all() const { return constants_; }
+  /// Drops them all: they are somewhere else now.
+  void clear() { constants_.clear(); }
 
   Tensor constant(int index) const override;
   void release(int index) override;

@@ -1,4 +1,4 @@
-// What Method is made of: one execution context of a loaded program.
+// One execution context of a loaded program on the CPU.
 #pragma once
 
 #include <memory>
@@ -6,22 +6,24 @@
 #include <vector>
 
 #include "base/trace.h"
+#include "runtime/input_binding.h"
 #include "runtime/loaded_program.h"
 #include "runtime/memory.h"
+#include "runtime/output_layout.h"
 #include "runtime/plan_instance.h"
-#include "tendon/method.h"
+#include "runtime/runner.h"
 
 namespace tendon::runtime {
 
-class Execution {
+class Execution final : public Runner {
  public:
   static Result<std::unique_ptr<Execution>> create(std::shared_ptr<const LoadedProgram> program,
                                                    const MethodOptions& options);
 
-  Result<std::span<const TensorView>> run(std::span<const TensorView> inputs);
-  Status bind_output(std::size_t index, void* data, std::size_t bytes);
-  Status reset();
-  MethodStats stats() const;
+  Result<std::span<const TensorView>> run(std::span<const TensorView> inputs) override;
+  Status bind_output(std::size_t index, void* data, std::size_t bytes) override;
+  Status reset() override;
+  MethodStats stats() const override;
 
  private:
   explicit Execution(std::shared_ptr<const LoadedProgram> program) : program_(std::move(program)) {}
@@ -30,15 +32,12 @@ class Execution {
   Status place_outputs();
   Status describe_outputs();
   void commit(std::span<const TensorView> inputs);
-  bool same_key(std::span<const TensorView> inputs) const;
 
-  /// A user output: where it goes, and what it looks like after the last run.
+  /// Where a user output goes.
   struct OutputSlot {
-    schedule::BufferId buffer = schedule::kNoBuffer;
-    ir::Shape shape, strides;  // as the program says (complex: without the pair axis)
+    OutputLayout layout;
     Reservation own;
     std::byte* bound = nullptr;
-    bool constant_shape = false;
   };
   struct Commit {
     ir::GraphOutput::Kind kind;
@@ -54,8 +53,7 @@ class Execution {
   std::uint64_t seed_ = 0;
   std::vector<Tensor> states_;
   std::vector<std::byte*> state_addresses_;
-  std::vector<Sizes> key_;  // the last inputs' sizes
-  bool has_key_ = false;
+  InputKey key_;
   std::vector<Reservation> staging_;  // by input
   std::vector<std::byte*> input_addresses_;
   std::vector<OutputSlot> outputs_;

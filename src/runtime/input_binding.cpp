@@ -7,9 +7,14 @@ namespace tendon::runtime {
 
 namespace {
 
+bool reaches(Device device, const TensorView& view) {
+  return view.device == Device::kCpu || view.device == device;
+}
+
 class InputBinder {
  public:
-  explicit InputBinder(const aten::LoweredProgram& program) : program_(program) {}
+  InputBinder(const aten::LoweredProgram& program, Device device)
+      : program_(program), device_(device) {}
 
   Status check(std::span<const TensorView> inputs) {
     if (inputs.size() != program_.inputs.size()) {
@@ -54,7 +59,7 @@ class InputBinder {
       return invalid(name_of(i) + " is " + std::string(dtype_name(view.dtype)) + ", expected " +
                      std::string(dtype_name(expected.dtype)));
     }
-    if (view.device != Device::kCpu) return invalid(name_of(i) + " is not in CPU memory");
+    if (!reaches(device_, view)) return invalid(name_of(i) + " is not in CPU memory");
     if (view.sizes.size() != expected.shape.size() || view.strides.size() != view.sizes.size()) {
       return invalid(name_of(i) + " has rank " + std::to_string(view.sizes.size()) + ", expected " +
                      ir::to_string(expected.shape));
@@ -138,17 +143,37 @@ class InputBinder {
   }
 
   const aten::LoweredProgram& program_;
+  const Device device_;
   std::unordered_map<const ir::Symbol*, std::int64_t> values_;
 };
 
 }  // namespace
 
-Status bind_inputs(const aten::LoweredProgram& program, std::span<const TensorView> inputs,
-                   SymbolTable& symbols) {
-  InputBinder binder(program);
+Status bind_inputs(const aten::LoweredProgram& program, Device device,
+                   std::span<const TensorView> inputs, SymbolTable& symbols) {
+  InputBinder binder(program, device);
   if (Status status = binder.check(inputs); !status.ok()) return status;
   binder.define(symbols);
   return {};
+}
+
+bool InputKey::matches(const aten::LoweredProgram& program, Device device,
+                       std::span<const TensorView> inputs) const {
+  if (!is_set_ || inputs.size() != sizes_.size()) return false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].sizes != sizes_[i] || inputs[i].dtype != program.inputs[i].dtype ||
+        !reaches(device, inputs[i]) || inputs[i].strides.size() != sizes_[i].size() ||
+        (inputs[i].data == nullptr && inputs[i].elements() != 0)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void InputKey::set(std::span<const TensorView> inputs) {
+  sizes_.clear();
+  for (const TensorView& input : inputs) sizes_.push_back(input.sizes);
+  is_set_ = true;
 }
 
 }  // namespace tendon::runtime

@@ -6,6 +6,7 @@
 #include "ir/dependencies.h"
 #include "passes/pass.h"
 #include "passes/split_constants.h"
+#include "runtime/device_library.h"
 #include "runtime/plan_instance.h"
 #include "schedule/arithmetic.h"
 #include "schedule/schedule.h"
@@ -58,10 +59,11 @@ LoadedProgram::~LoadedProgram() = default;
 Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::load(const std::string& path,
                                                                  const LoadOptions& options,
                                                                  bool keep_stages) {
-  if (options.device != Device::kCpu) {
-    return Status(StatusCode::kUnimplemented, "this build has no CUDA backend; use the CPU");
-  }
   std::shared_ptr<LoadedProgram> program(new LoadedProgram());
+  if (options.device == Device::kCuda) {
+    TENDON_ASSIGN_OR_RETURN(program->device_, load_device_backend());
+    program->device_options_.cache_folder = options.cache_folder;
+  }
   if (Status status = program->build(path, options, keep_stages); !status.ok()) {
     return status.with_context(path);
   }
@@ -167,17 +169,44 @@ Status LoadedProgram::fold_constants(int threads) const {
   return {};
 }
 
+Result<std::vector<Tensor>> LoadedProgram::initial_states(std::uint64_t seed) const {
+  std::vector<Tensor> states;
+  for (std::size_t i = 0; i < lowered_.states.size(); ++i) {
+    TENDON_ASSIGN_OR_RETURN(Tensor copy, lowered_.states[i].tensor.contiguous_copy());
+    if (static_cast<int>(i) == lowered_.random_state) {
+      copy.as<std::int64_t>()[0] = static_cast<std::int64_t>(seed);
+    }
+    states.push_back(std::move(copy));
+  }
+  return states;
+}
+
+Status LoadedProgram::make_constants(int threads) const {
+  if (prepared_) return {};
+  if (draw_weights_) std::exchange(draw_weights_, nullptr)();
+  if (Status status = fold_constants(threads); !status.ok()) {
+    return status.with_context("folding constants");
+  }
+  constants_->settle(*plan_);
+  prepared_ = true;
+  return {};
+}
+
 Result<backends::SharedState*> LoadedProgram::prepare(int threads) const {
   const std::lock_guard lock(mutex_);
-  if (!prepared_) {
-    if (draw_weights_) std::exchange(draw_weights_, nullptr)();
-    if (Status status = fold_constants(threads); !status.ok()) {
-      return status.with_context("folding constants");
-    }
-    constants_->settle(*plan_);
-    prepared_ = true;
-  }
+  TENDON_RETURN_IF_ERROR(make_constants(threads));
   return constants_.get();
+}
+
+Result<std::shared_ptr<backends::DeviceProgram>> LoadedProgram::prepare_device(int threads) const {
+  const std::lock_guard lock(mutex_);
+  if (device_program_ == nullptr) {
+    TENDON_RETURN_IF_ERROR(make_constants(threads));
+    TENDON_ASSIGN_OR_RETURN(device_program_,
+                            device_->load(plan_, constants_->all(), device_options_));
+    constants_->clear();
+  }
+  return device_program_;
 }
 
 }  // namespace tendon::runtime

@@ -10,6 +10,7 @@
 
 #include "aten/lower.h"
 #include "backends/backend.h"
+#include "backends/device.h"
 #include "runtime/constant_table.h"
 #include "runtime/summary.h"
 #include "schedule/plan.h"
@@ -39,15 +40,21 @@ class LoadedProgram final : public std::enable_shared_from_this<LoadedProgram> {
   const std::shared_ptr<const schedule::Plan>& plan() const { return plan_; }
   /// Floating-point operations of the products of a call.
   const ir::Size& product_operations() const { return product_operations_; }
+  Device device() const { return device_ == nullptr ? Device::kCpu : Device::kCuda; }
+  /// What mutable buffers were saved with, row-major; random operators begin with the seed.
+  Result<std::vector<Tensor>> initial_states(std::uint64_t seed) const;
   /// Draws weights that no file holds and runs the constant part, once for all methods, and gives
   /// the state that steps share.
   /// Thread-safe.
   Result<backends::SharedState*> prepare(int threads) const;
+  /// The same for a program on a device: its constants are there then, and no longer here.
+  Result<std::shared_ptr<backends::DeviceProgram>> prepare_device(int threads) const;
 
  private:
   LoadedProgram();
   Status build(const std::string& path, const LoadOptions& options, bool keep_stages);
   Status fold_constants(int threads) const;
+  Status make_constants(int threads) const;
   void describe();
 
   aten::LoweredProgram lowered_;
@@ -59,8 +66,11 @@ class LoadedProgram final : public std::enable_shared_from_this<LoadedProgram> {
   std::vector<std::string> warnings_;
   ProgramSummary summary_;
   std::string texts_[4];
+  backends::DeviceBackend* device_ = nullptr;  // null: the CPU
+  backends::DeviceLoadOptions device_options_;
   mutable std::mutex mutex_;
   mutable bool prepared_ = false;
+  mutable std::shared_ptr<backends::DeviceProgram> device_program_;
   mutable std::function<void()> draw_weights_;
   std::unique_ptr<ConstantTable> constants_;
 };

@@ -1,18 +1,18 @@
 #include "tendon/method.h"
 
-#include "runtime/execution.h"
+#include "runtime/runner.h"
 
 namespace tendon {
 
-Method::Method(std::unique_ptr<runtime::Execution> impl) : impl_(std::move(impl)) {}
+Method::Method(std::unique_ptr<runtime::Runner> impl) : impl_(std::move(impl)) {}
 Method::Method(Method&&) noexcept = default;
 Method& Method::operator=(Method&&) noexcept = default;
 Method::~Method() = default;
 
 Result<Method> Method::create(const Program& program, const MethodOptions& options) {
-  auto execution = runtime::Execution::create(program.impl(), options);
-  if (!execution.ok()) return execution.status();
-  return Method(std::move(*execution));
+  auto runner = runtime::make_runner(program.impl(), options);
+  if (!runner.ok()) return runner.status();
+  return Method(std::move(*runner));
 }
 
 Result<std::span<const TensorView>> Method::run(std::span<const TensorView> inputs) {
