@@ -44,15 +44,16 @@ inline __device__ T row_sum(T value) {
 }
 
 /// Queries [first, first + 16 * rows) of one head, and columns [first_column, first_column +
-/// 16 * columns) of the result. `q(l, d)`, `k(s, d)`, `v(s, e)` give elements as T; `score(l, s, product)` the score of
-/// a visible pair; `store(l, e, value)` takes the result. Key s is visible to query l if s < keys and,
-/// with `causal`, s <= l + offset. A row that is masked whole gives `of_masked_row`.
-template <typename T, int rows, int columns, bool causal, typename Q, typename K, typename V, typename Score,
-          typename Store>
+/// 16 * columns) of the result. `q(l, d)`, `k(s, d)`, `v(s, e)` give elements as T; `score(l, s,
+/// product)` the score of a visible pair; `store(l, e, value)` takes the result. Key s is visible
+/// to query l if s < keys and, with `causal`, s <= l + offset. A row that is masked whole gives
+/// `of_masked_row`.
+template <typename T, int rows, int columns, bool causal, typename Q, typename K, typename V,
+          typename Score, typename Store>
 inline __device__ void attention(long long first, long long first_column, long long queries,
-                                 long long keys, long long depth, long long width,
-                                 long long offset, T of_masked_row, const Q& q, const K& k,
-                                 const V& v, const Score& score, const Store& store) {
+                                 long long keys, long long depth, long long width, long long offset,
+                                 T of_masked_row, const Q& q, const K& k, const V& v,
+                                 const Score& score, const Store& store) {
   using Memory = AttentionMemory<T, rows, columns>;
   constexpr int kQueries = Memory::kQueries;
   constexpr int kKeys = kAttentionKeys / 16;
@@ -96,8 +97,7 @@ inline __device__ void attention(long long first, long long first_column, long l
         for (int i = 0; i < rows; ++i) {
           const T query = memory.q[at][own_row + i];
 #pragma unroll
-          for (int j = 0; j < kKeys; ++j)
-            scores[i][j] = multiply_add(query, key[j], scores[i][j]);
+          for (int j = 0; j < kKeys; ++j) scores[i][j] = multiply_add(query, key[j], scores[i][j]);
         }
       }
     }
@@ -118,8 +118,7 @@ inline __device__ void attention(long long first, long long first_column, long l
 #pragma unroll
       for (int j = 0; j < kKeys; ++j) {
         // NaN passes through, also where everything else is masked.
-        const T weight =
-            scores[i][j] == kLowest ? T(0) : std::exp(scores[i][j] - tile_maximum);
+        const T weight = scores[i][j] == kLowest ? T(0) : std::exp(scores[i][j] - tile_maximum);
         memory.weights[own_row + i][lane + 16 * j] = weight;
         sum += weight;
       }
@@ -135,8 +134,7 @@ inline __device__ void attention(long long first, long long first_column, long l
       for (int i = thread; i < Memory::kValues * Memory::kWidth; i += kProductThreads) {
         const long long s = start + part + i / Memory::kWidth;
         const long long e = first_column + i % Memory::kWidth;
-        memory.v[i / Memory::kWidth][i % Memory::kWidth] =
-            s < keys && e < width ? v(s, e) : T(0);
+        memory.v[i / Memory::kWidth][i % Memory::kWidth] = s < keys && e < width ? v(s, e) : T(0);
       }
       __syncthreads();
 #pragma unroll

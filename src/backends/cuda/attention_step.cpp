@@ -60,8 +60,9 @@ class AttentionStep final : public Step {
     const std::string query_tile = at[rank - 2], column_tile = at[rank - 1];
     at.resize(rank - 2);  // the batch axes, and the head
     const std::string group = writer.fresh_name("group");
-    body += fmt::format("const long long {} = {} / {};\n", group, at[rank - 3],
-                        writer.size(ir::floor_div(shape[rank - 3], graph.value(k).shape[rank - 3])));
+    body +=
+        fmt::format("const long long {} = {} / {};\n", group, at[rank - 3],
+                    writer.size(ir::floor_div(shape[rank - 3], graph.value(k).shape[rank - 3])));
 
     const auto positions = [&](const std::string& head, const char* row, const char* column) {
       std::vector<std::string> result(at.begin(), at.end() - 1);
@@ -70,8 +71,8 @@ class AttentionStep final : public Step {
     };
     const auto element = [&](ir::ValueId value, const std::string& head, const char* row,
                              const char* column) {
-      return fmt::format("[&](long long {}, long long {}) {{ return static_cast<{}>({}); }},\n", row,
-                         column, type, writer.load(value, positions(head, row, column)));
+      return fmt::format("[&](long long {}, long long {}) {{ return static_cast<{}>({}); }},\n",
+                         row, column, type, writer.load(value, positions(head, row, column)));
     };
     const std::string masked = attention.zero_masked_rows
                                    ? fmt::format("{}(0)", type)

@@ -5,11 +5,12 @@
 
 #include "backends/cuda/check_table.h"
 #include "backends/cuda/kernel_library.h"
-#include "backends/cuda/math_libraries.h"
 #include "backends/cuda/symbol_numbers.h"
 #include "schedule/plan.h"
 
 namespace tendon::backends::cuda {
+
+class MathLibraries;
 
 struct CompileContext {
   const schedule::Plan* plan = nullptr;

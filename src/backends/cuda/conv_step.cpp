@@ -92,8 +92,8 @@ class ConvText {
                           writer_.size(x_[axis + 2]), typed(sum));
       positions.push_back(name);
     }
-    return text + fmt::format("return {}({});\n", typed(sum),
-                              writer_.load(node_.inputs[0], positions));
+    return text +
+           fmt::format("return {}({});\n", typed(sum), writer_.load(node_.inputs[0], positions));
   }
 
   std::string weight_element(const std::string& sum) {
@@ -106,8 +106,8 @@ class ConvText {
       positions = {fmt::format("({} * {} + line.at[0])", group_, out_group_), at[axes_]};
     }
     positions.insert(positions.end(), at.begin(), at.begin() + static_cast<std::ptrdiff_t>(axes_));
-    return text + fmt::format("return {}({});\n", typed(sum),
-                              writer_.load(node_.inputs[1], positions));
+    return text +
+           fmt::format("return {}({});\n", typed(sum), writer_.load(node_.inputs[1], positions));
   }
 
   std::string store(const ir::Shape& points) {
@@ -118,9 +118,7 @@ class ConvText {
     return text + store_product(writer_, context_, node_, conv_.epilogue, at, "sum");
   }
 
-  static std::string typed(const std::string& sum) {
-    return fmt::format("static_cast<{}>", sum);
-  }
+  static std::string typed(const std::string& sum) { return fmt::format("static_cast<{}>", sum); }
 
   const CompileContext& context_;
   const ir::Node& node_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cuda.h>
+#include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +31,9 @@ class KernelLibrary {
   std::vector<std::string> units() const;
   /// Compiles what is not in the cache, and loads the functions into the current context.
   Status load(int compute_capability, const KernelCache& cache);
-  CUfunction function(KernelId id) const { return functions_[static_cast<std::size_t>(id)]; }
+  /// Puts a kernel into a stream, in a grid and blocks of one axis. Errors: Internal.
+  Status launch(KernelId id, cudaStream_t stream, std::int64_t blocks, int threads,
+                int shared_bytes, void** parameters) const;
 
   KernelLibrary() = default;
   ~KernelLibrary();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -86,11 +87,11 @@ class KernelWriter {
 
   /// The kernel with these statements as its body. In it: `symbols` (const long long*), `errors`
   /// (ErrorTable*), `scratch` (char*), and the parameters asked for. `launch_bounds`: threads of
-  /// the largest block.
-  Kernel finish(const std::string& body, int launch_bounds);
+  /// the largest block. Errors: Unimplemented, if it takes too many buffers.
+  Result<Kernel> finish(const std::string& body, int launch_bounds);
 
  private:
-  std::string node(ir::ExprId id, Scope& scope, std::string& statements);
+  std::string node(ir::ExprId id, Scope& scope);
   std::string position_sum(ir::ValueId value, std::span<const std::string> positions);
 
   const CompileContext& context_;

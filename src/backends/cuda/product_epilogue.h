@@ -21,7 +21,8 @@ std::string store_product(KernelWriter& writer, const CompileContext& context, c
                           const std::string& product);
 
 /// A kernel over a product that lies dense at the start of the step's scratch memory, `order` being
-/// its axes from slowest to fastest: applies the epilogue (none: a conversion) and stores the output.
+/// its axes from slowest to fastest: applies the epilogue (none: a conversion) and stores the
+/// output.
 class ProductEpilogue {
  public:
   static Result<ProductEpilogue> make(const CompileContext& context, const ir::Node& node,

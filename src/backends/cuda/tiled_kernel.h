@@ -1,5 +1,5 @@
-// Writes kernels around tiled_product: how a product of any type and layout, whose sizes may be known
-// to the device only, is cut into tiles.
+// Writes kernels around tiled_product: how a product of any type and layout, whose sizes may be
+// known to the device only, is cut into tiles.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace tendon::backends::cuda {
 
 /// The parts of a product that depend on what is multiplied: bodies of device functions.
 struct TiledText {
-  std::string sum;                         // sum_type
-  ir::Shape batch;                         // axes that are neither rows nor columns nor summed
+  std::string sum;  // sum_type
+  ir::Shape batch;  // axes that are neither rows nor columns nor summed
   ir::Size rows, columns, inner;
-  std::vector<std::string> batch_names;    // positions along the batch axes, for the bodies
-  std::string a_line, a_element;           // of ProductLine(row); of Sum(line, k)
-  std::string b_line, b_element;           // of ProductLine(column); of Sum(line, k)
-  std::string store;                       // of void(row, column, sum)
+  std::vector<std::string> batch_names;  // positions along the batch axes, for the bodies
+  std::string a_line, a_element;         // of ProductLine(row); of Sum(line, k)
+  std::string b_line, b_element;         // of ProductLine(column); of Sum(line, k)
+  std::string store;                     // of void(row, column, sum)
   bool a_along_inner = true, b_along_inner = true;
 };
 

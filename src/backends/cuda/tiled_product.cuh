@@ -1,6 +1,6 @@
-// Products of matrices of any type and layout: a block computes a tile of the product, walking along
-// the inner axis through slices of both operands in shared memory. Sums are made in the order of the
-// inner axis, whatever the grid.
+// Products of matrices of any type and layout: a block computes a tile of the product, walking
+// along the inner axis through slices of both operands in shared memory. Sums are made in the order
+// of the inner axis, whatever the grid.
 #pragma once
 
 #include "device_std.cuh"
@@ -8,7 +8,9 @@
 namespace tendon::device {
 
 inline __device__ float multiply_add(float a, float b, float sum) { return __fmaf_rn(a, b, sum); }
-inline __device__ double multiply_add(double a, double b, double sum) { return __fma_rn(a, b, sum); }
+inline __device__ double multiply_add(double a, double b, double sum) {
+  return __fma_rn(a, b, sum);
+}
 inline __device__ unsigned multiply_add(unsigned a, unsigned b, unsigned sum) {
   return a * b + sum;
 }
@@ -56,8 +58,8 @@ struct ProductLine {
 
 /// The tile that begins at (first_row, first_column) of a product of `rows` by `columns` over
 /// `inner`. `a_line(row)` and `b_line(column)` prepare a ProductLine; `a(line, k)` and `b(line, k)`
-/// give the element at a position along the inner axis as a Sum; `store(row, column, sum)` takes the
-/// result.
+/// give the element at a position along the inner axis as a Sum; `store(row, column, sum)` takes
+/// the result.
 template <typename Sum, typename Tile, bool a_along_inner, bool b_along_inner, typename ALine,
           typename A, typename BLine, typename B, typename Store>
 inline __device__ void tiled_product(long long first_row, long long first_column, long long rows,
@@ -92,8 +94,7 @@ inline __device__ void tiled_product(long long first_row, long long first_column
 #pragma unroll
     for (int slot = 0; slot < Rows::kSlots; ++slot) {
       const long long at = start + Rows::depth_of(slot);
-      const bool inside =
-          Rows::used(slot) && at < inner && first_row + Rows::line_of(slot) < rows;
+      const bool inside = Rows::used(slot) && at < inner && first_row + Rows::line_of(slot) < rows;
       a_values[slot] = inside ? a(a_lines[slot], at) : Sum(0);
     }
 #pragma unroll
@@ -106,11 +107,14 @@ inline __device__ void tiled_product(long long first_row, long long first_column
     __syncthreads();  // the last slices have been used
 #pragma unroll
     for (int slot = 0; slot < Rows::kSlots; ++slot) {
-      if (Rows::used(slot)) a_slice[Rows::depth_of(slot) * Rows::kPitch + Rows::line_of(slot)] = a_values[slot];
+      if (Rows::used(slot))
+        a_slice[Rows::depth_of(slot) * Rows::kPitch + Rows::line_of(slot)] = a_values[slot];
     }
 #pragma unroll
     for (int slot = 0; slot < Columns::kSlots; ++slot) {
-      if (Columns::used(slot)) b_slice[Columns::depth_of(slot) * Columns::kPitch + Columns::line_of(slot)] = b_values[slot];
+      if (Columns::used(slot))
+        b_slice[Columns::depth_of(slot) * Columns::kPitch + Columns::line_of(slot)] =
+            b_values[slot];
     }
     __syncthreads();
     const int depth = inner - start < kDepth ? static_cast<int>(inner - start) : kDepth;

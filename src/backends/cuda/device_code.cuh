@@ -1,0 +1,17 @@
+// Everything that generated kernels may use.
+#pragma once
+
+#include "device_std.cuh"
+// Below: what elements mean is written once, for the CPU and for the GPU.
+#include "base/half.h"
+#include "error_table.cuh"
+#include "ir/op.h"
+#include "ir/philox.h"
+#include "ir/scalar_math.h"
+#include "ir/special_functions.cpp"
+#include "reduce.cuh"
+#include "size_functions.cuh"
+
+using namespace tendon;
+using namespace tendon::ir;
+using namespace tendon::device;
