@@ -5,9 +5,9 @@
 
 #include "backends/cpu/node_body.h"
 #include "backends/cpu/node_steps.h"
-#include "backends/cpu/sort_keys.h"
 #include "base/parallel.h"
 #include "base/status_macros.h"
+#include "ir/sort_keys.h"
 
 namespace tendon::backends::cpu {
 namespace {
@@ -54,7 +54,8 @@ template <typename T>
 void read_keys(const std::byte* row, std::int64_t stride, std::int64_t count, std::uint64_t flip,
                Entry* entries) {
   const T* x = reinterpret_cast<const T*>(row);
-  for (std::int64_t i = 0; i < count; ++i) entries[i] = {SortKey<T>::of(x[i * stride]) ^ flip, i};
+  for (std::int64_t i = 0; i < count; ++i)
+    entries[i] = {ir::SortKey<T>::of(x[i * stride]) ^ flip, i};
 }
 
 ReadKeys read_keys_of(DType dtype) {

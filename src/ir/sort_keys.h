@@ -9,7 +9,7 @@
 
 #include "base/half.h"
 
-namespace tendon::backends::cpu {
+namespace tendon::ir {
 
 template <typename T>
 struct SortKey {
@@ -34,4 +34,4 @@ struct SortKey {
   }
 };
 
-}  // namespace tendon::backends::cpu
+}  // namespace tendon::ir
