@@ -80,7 +80,7 @@ struct PrimitiveIdentity {
           } else if constexpr (std::is_same_v<T, ir::Attention>) {
             return a.scale == b.scale && a.causal == b.causal &&
                    a.causal_offset == b.causal_offset && a.zero_masked_rows == b.zero_masked_rows &&
-                   a.bias == b.bias;
+                   a.score == b.score;
           } else if constexpr (std::is_same_v<T, ir::Sort>) {
             return a.axis == b.axis && a.descending == b.descending;
           } else if constexpr (std::is_same_v<T, ir::TopK>) {
@@ -304,7 +304,9 @@ Tensor Builder::attention(const Tensor& q, const Tensor& k, const Tensor& v,
   if (bias) {
     Shape scores = q.shape;
     scores.back() = k.size(-2);
-    attributes.bias = bias(begin_body(scores)).id;
+    const ExprId added = bias(begin_body(scores)).id;
+    const ExprId product = graph_.pool.accumulator(graph_.pool.dtype(added));
+    attributes.score = graph_.pool.binary(Op::kAdd, product, added);
   }
   const NodeId id =
       add_node(std::move(attributes), {q.value, k.value, v.value}, {{q.dtype, shape}});

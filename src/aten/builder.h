@@ -197,7 +197,7 @@ class Builder {
   /// a [batch..., m, k] by b [batch..., k, n]; batch axes equal.
   Tensor matmul(const Tensor& a, const Tensor& b);
   Tensor conv(const Tensor& x, const Tensor& weight, ir::Conv attributes, const Shape& shape);
-  /// `bias` may be empty.
+  /// `bias` is added to the scores; it may be empty.
   Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, ir::Attention attributes,
                    const Body& bias);
   std::pair<Tensor, Tensor> sort(const Tensor& x, int axis, bool descending);

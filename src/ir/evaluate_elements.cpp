@@ -127,13 +127,19 @@ Result<Sizes> NodeEvaluation::sizes(const Shape& shape) const {
   return result;
 }
 
-Result<Tensor> NodeEvaluation::expression(ExprId id, const Sizes& extents) const {
+Result<Tensor> NodeEvaluation::expression(ExprId id, const Sizes& extents,
+                                          const void* accumulated) const {
   TENDON_ASSIGN_OR_RETURN(ElementProgram program,
                           ElementProgram::create(graph, {id}, extents, context));
   const DType dtype = graph.pool.dtype(id);
   TENDON_ASSIGN_OR_RETURN(Tensor result, Tensor::allocate(dtype, extents));
   TENDON_RETURN_IF_ERROR(for_strips(result.elements(), [&](std::int64_t first, int count) {
-    TENDON_RETURN_IF_ERROR(program.run(first, count));
+    const std::byte* from = nullptr;
+    if (accumulated != nullptr) {
+      from = static_cast<const std::byte*>(accumulated) +
+             first * static_cast<std::int64_t>(dtype_size(dtype));
+    }
+    TENDON_RETURN_IF_ERROR(program.run(first, count, from));
     store_elements(dtype, program.result(id), element(result, first), count);
     return Status();
   }));

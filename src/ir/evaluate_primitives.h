@@ -23,8 +23,10 @@ struct NodeEvaluation {
     return context.values[static_cast<std::size_t>(node.inputs[i])];
   }
   Result<Sizes> sizes(const Shape& shape) const;
-  /// Computes one expression over `extents` into a new tensor.
-  Result<Tensor> expression(ExprId id, const Sizes& extents) const;
+  /// Computes one expression over `extents` into a new tensor; accumulator() stands for the element
+  /// of `accumulated` (row-major, of the expression's dtype).
+  Result<Tensor> expression(ExprId id, const Sizes& extents,
+                            const void* accumulated = nullptr) const;
   /// Stores accumulated elements (float32 for half types), all of output 0, through the epilogue.
   Status finish(const void* accumulated, ExprId epilogue);
 };

@@ -275,13 +275,6 @@ Status evaluate_attention(NodeEvaluation& e, const Attention& attention) {
       out.elements() != batches * heads * queries * width) {
     return wrong();
   }
-  std::vector<double> bias;
-  if (attention.bias != kNoExpr) {
-    Sizes extents = q.sizes();
-    extents[rank - 1] = keys;
-    TENDON_ASSIGN_OR_RETURN(const Tensor tensor, e.expression(attention.bias, extents));
-    bias = tensor.dtype() == DType::kFloat64 ? widened<double>(tensor) : widened<float>(tensor);
-  }
   TENDON_ASSIGN_OR_RETURN(const std::int64_t offset, e.context.size(attention.causal_offset));
 
   return visit_arithmetic_type(q.dtype(), [&](auto zero) -> Status {
@@ -292,30 +285,43 @@ Status evaluate_attention(NodeEvaluation& e, const Attention& attention) {
       const auto qs = widened<T>(q);
       const auto ks = widened<T>(k);
       const auto vs = widened<T>(v);
-      std::vector<double> scores(static_cast<std::size_t>(keys));
-      std::vector<double> results(static_cast<std::size_t>(out.elements()));
-      for (std::int64_t row = 0; row < batches * heads * queries; ++row) {
-        const std::int64_t l = row % queries;
+      const std::int64_t rows = batches * heads * queries;
+      const auto group_of = [&](std::int64_t row) {
         const std::int64_t head = row / queries % heads;
-        const std::int64_t batch = row / queries / heads;
-        const std::int64_t group = batch * groups + head / (heads / groups);
+        return row / queries / heads * groups + head / (heads / groups);
+      };
+      std::vector<double> scores(static_cast<std::size_t>(rows * keys));
+      for (std::int64_t row = 0; row < rows; ++row) {
         const double* query = qs.data() + row * depth;
         for (std::int64_t s = 0; s < keys; ++s) {
-          const double* key = ks.data() + (group * keys + s) * depth;
+          const double* key = ks.data() + (group_of(row) * keys + s) * depth;
           double dot = 0;
           for (std::int64_t d = 0; d < depth; ++d) dot += query[d] * key[d];
-          double& score = scores[static_cast<std::size_t>(s)];
-          score = dot * attention.scale;
-          if (!bias.empty()) score += bias[static_cast<std::size_t>(row * keys + s)];
-          if (attention.causal && s > l + offset) {
-            score = -std::numeric_limits<double>::infinity();
-          }
+          scores[static_cast<std::size_t>(row * keys + s)] = dot * attention.scale;
         }
-        softmax(scores, attention.zero_masked_rows);
+      }
+      if (attention.score != kNoExpr) {
+        Sizes extents = q.sizes();
+        extents[rank - 1] = keys;
+        TENDON_ASSIGN_OR_RETURN(const Tensor seen,
+                                e.expression(attention.score, extents, rounded<T>(scores).data()));
+        scores = widened<T>(seen);
+      }
+      std::vector<double> results(static_cast<std::size_t>(out.elements()));
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const std::span<double> weights = std::span(scores).subspan(
+            static_cast<std::size_t>(row * keys), static_cast<std::size_t>(keys));
+        if (attention.causal) {
+          const std::int64_t visible =
+              std::clamp<std::int64_t>(row % queries + offset + 1, 0, keys);
+          std::fill(weights.begin() + visible, weights.end(),
+                    -std::numeric_limits<double>::infinity());
+        }
+        softmax(weights, attention.zero_masked_rows);
         double* result = results.data() + row * width;
         for (std::int64_t s = 0; s < keys; ++s) {
-          const double weight = scores[static_cast<std::size_t>(s)];
-          const double* value = vs.data() + (group * keys + s) * width;
+          const double weight = weights[static_cast<std::size_t>(s)];
+          const double* value = vs.data() + (group_of(row) * keys + s) * width;
           for (std::int64_t d = 0; d < width; ++d) result[d] += weight * value[d];
         }
       }

@@ -107,8 +107,8 @@ TEST_F(EvaluateTest, AttentionWithGroupsBiasAndCausalRule) {
   // Minus infinity where the key is 1, and everywhere for query 1.
   const ExprId hidden = pool.binary(Op::kOr, pool.binary(Op::kEqual, pool.index(2), integer(1)),
                                     pool.binary(Op::kEqual, pool.index(1), integer(1)));
-  biased.bias = pool.select(hidden, pool.constant(DType::kFloat32, -double{kInfinity}),
-                            pool.constant(DType::kFloat32, 0.0));
+  biased.score = pool.select(hidden, pool.constant(DType::kFloat32, -double{kInfinity}),
+                             pool.accumulator(DType::kFloat32));
   Attention zeroed = biased;
   zeroed.zero_masked_rows = true;
   returns({add(Attention{}, {q, k, v}, DType::kFloat32, {2, 2, 1}),

@@ -25,7 +25,7 @@ void visit_expressions(P& primitive, const Visit& visit) {
         } else if constexpr (std::is_same_v<T, Matmul> || std::is_same_v<T, Conv>) {
           if (p.epilogue != kNoExpr) visit(p.epilogue);
         } else if constexpr (std::is_same_v<T, Attention>) {
-          if (p.bias != kNoExpr) visit(p.bias);
+          if (p.score != kNoExpr) visit(p.score);
         } else if constexpr (std::is_same_v<T, Scatter>) {
           for (auto& position : p.positions) visit(position);
           visit(p.value);

@@ -105,16 +105,17 @@ struct Conv {
 };
 
 /// Inputs: q [b..., h, l, d], k [b..., g, s, d], v [b..., g, s, e] with h a multiple of g (query
-/// head i uses group i / (h/g)); output [b..., h, l, e] = softmax(scale * q k^T + bias) v, computed
-/// in float32 (float64 for float64). `bias` is an expression of that type over [b..., h, l, s]
-/// (kNoExpr: none); minus infinity masks. `causal` masks s > l + causal_offset. A row that is
-/// masked whole gives NaN, or 0 if `zero_masked_rows`.
+/// head i uses group i / (h/g)); output [b..., h, l, e] = softmax(scale * q k^T) v, computed in
+/// float32 (float64 for float64). `score` is an expression of that type over [b..., h, l, s] that
+/// sees scale * q k^T through accumulator() and gives what softmax is taken of (kNoExpr: the
+/// product itself): biases, masks, caps. Minus infinity masks. `causal` masks s > l +
+/// causal_offset. A row that is masked whole gives NaN, or 0 if `zero_masked_rows`.
 struct Attention {
   double scale = 1.0;
   bool causal = false;
   Size causal_offset = 0;
   bool zero_masked_rows = false;
-  ExprId bias = kNoExpr;
+  ExprId score = kNoExpr;
 };
 
 /// Input: any tensor of rank >= 1. Outputs: values sorted along `axis` (stable), int64 positions.

@@ -62,7 +62,7 @@ struct AttributePrinter {
     std::string text = " scale " + std::to_string(p.scale);
     if (p.causal) text += " causal " + p.causal_offset.to_string();
     if (p.zero_masked_rows) text += " zero_masked_rows";
-    if (p.bias != kNoExpr) text += " bias " + expr(p.bias);
+    if (p.score != kNoExpr) text += " score " + expr(p.score);
     return text;
   }
   std::string operator()(const Sort& p) const {

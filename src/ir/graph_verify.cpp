@@ -10,7 +10,8 @@ namespace {
 std::optional<std::string> verify_expression(const Graph& graph, const Node& node, ExprId root,
                                              NodeId id, std::size_t rank) {
   const bool may_accumulate = std::holds_alternative<Matmul>(node.primitive) ||
-                              std::holds_alternative<Conv>(node.primitive);
+                              std::holds_alternative<Conv>(node.primitive) ||
+                              std::holds_alternative<Attention>(node.primitive);
   for (ExprId expr_id : graph.pool.topological(root)) {
     const ExprNode& expr = graph.pool.node(expr_id);
     if (expr.op == Op::kIndex && static_cast<std::size_t>(expr.payload) >= rank) {
@@ -48,6 +49,9 @@ std::optional<std::string> verify_types(const Graph& graph, const Node& node) {
   if (const auto* p = std::get_if<Scan>(&node.primitive)) return expect(p->body, out);
   if (const auto* p = std::get_if<Matmul>(&node.primitive)) return expect(p->epilogue, out);
   if (const auto* p = std::get_if<Conv>(&node.primitive)) return expect(p->epilogue, out);
+  if (const auto* p = std::get_if<Attention>(&node.primitive)) {
+    return expect(p->score, out == DType::kFloat64 ? out : DType::kFloat32);
+  }
   if (const auto* p = std::get_if<Scatter>(&node.primitive)) {
     if (auto wrong = expect(p->value, out)) return wrong;
     if (p->positions.size() != graph.value(node.inputs[0]).shape.size()) {

@@ -33,18 +33,23 @@ ExprPool::Affine linear(ExprPool& pool, std::span<const ExprId> positions, const
 }  // namespace
 
 bool reads_in_order(Graph& graph, ExprId load, const Shape& shape) {
+  return reads_in_order(graph, load, shape, shape.size());
+}
+
+bool reads_in_order(Graph& graph, ExprId load, const Shape& shape, std::size_t axes) {
   ExprPool& pool = graph.pool;
   const ExprNode& node = pool.node(load);
   if (node.op != Op::kLoad) return false;
   const Shape& value_shape = graph.value(static_cast<ValueId>(node.payload)).shape;
-  if (!(element_count(value_shape) == element_count(shape))) return false;
+  const Shape walked(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axes));
+  if (!(element_count(value_shape) == element_count(walked))) return false;
   pool.set_extents(shape);
   std::vector<ExprId> own;
-  for (std::size_t i = 0; i < shape.size(); ++i) own.push_back(pool.index(static_cast<int>(i)));
+  for (std::size_t i = 0; i < axes; ++i) own.push_back(pool.index(static_cast<int>(i)));
   const auto arguments = pool.arguments(load);
   const std::vector<ExprId> positions(arguments.begin(), arguments.end());
   const ExprPool::Affine a = linear(pool, positions, value_shape);
-  const ExprPool::Affine b = linear(pool, own, shape);
+  const ExprPool::Affine b = linear(pool, own, walked);
   if (!(a.constant == b.constant) || a.terms.size() != b.terms.size()) return false;
   for (std::size_t i = 0; i < a.terms.size(); ++i) {
     if (a.terms[i].term != b.terms[i].term || !(a.terms[i].coefficient == b.terms[i].coefficient)) {

@@ -17,7 +17,9 @@ ir::ExprId as_view(const ir::Graph& graph, const ir::Node& node);
 /// Whether the load reads its value in the order in which the iteration space `shape` runs: element
 /// number n of the value at point number n (row-major), and both have as many. Then a map over
 /// `shape` is elementwise in that value, whatever the two shapes are.
+/// With `axes` given: of the first `axes` axes of `shape`, whatever the position along the others.
 bool reads_in_order(ir::Graph& graph, ir::ExprId load, const ir::Shape& shape);
+bool reads_in_order(ir::Graph& graph, ir::ExprId load, const ir::Shape& shape, std::size_t axes);
 
 /// The positions in a row-major tensor of shape `to` of point number n of iteration space `from`,
 /// as expressions over `from`.

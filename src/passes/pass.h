@@ -37,5 +37,6 @@ Status run_pipeline(ir::Graph& graph, const PipelineOptions& options = {});
 void fold_scale_into_weights(ir::Graph& graph);
 void fuse_epilogues(ir::Graph& graph);
 void fuse_maps(ir::Graph& graph);
+void fuse_attention(ir::Graph& graph);
 
 }  // namespace tendon::passes

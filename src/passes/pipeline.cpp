@@ -7,14 +7,15 @@
 namespace tendon::passes {
 
 const std::vector<Pass>& pipeline() {
-  // Scales must meet their convolution before anything else is fused into it; attention is matched
-  // on whole nodes; epilogues come before maps, which would hand a bias to each of several readers,
-  // and again after them, for what maps have put together.
+  // Scales must meet their convolution before anything else is fused into it; epilogues come before
+  // maps, which would hand a bias to each of several readers, and again after them, for what maps
+  // have put together. Then the scores of attention, masked and scaled, are a product's epilogue.
   static const std::vector<Pass> passes = {
       {"fold_scale_into_weights", fold_scale_into_weights},
       {"fuse_epilogues", fuse_epilogues},
       {"fuse_maps", fuse_maps},
       {"fuse_epilogues_again", fuse_epilogues},
+      {"fuse_attention", fuse_attention},
   };
   return passes;
 }

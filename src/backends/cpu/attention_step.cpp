@@ -60,10 +60,10 @@ class AttentionStep final : public backends::Step {
     }
     TENDON_ASSIGN_OR_RETURN(step->output_,
                             BoundLocation::make(*context.plan, step->node_->outputs[0]));
-    if (step->attention_->bias != ir::kNoExpr) {
+    if (step->attention_->score != ir::kNoExpr) {
       TENDON_ASSIGN_OR_RETURN(
-          step->bias_, NodeBody::make(*context.plan, ir::iteration_space(graph, *step->node_),
-                                      std::span(&step->attention_->bias, 1)));
+          step->score_, NodeBody::make(*context.plan, ir::iteration_space(graph, *step->node_),
+                                       std::span(&step->attention_->score, 1)));
     }
     step->workspaces_.resize(static_cast<std::size_t>(context.threads));
     step->exponential_ = kernel_table().at(
@@ -76,7 +76,7 @@ class AttentionStep final : public backends::Step {
       TENDON_RETURN_IF_ERROR(
           inputs_[i].bind(*plan_, node_->inputs[static_cast<std::size_t>(i)], bindings));
     TENDON_RETURN_IF_ERROR(output_.bind(*plan_, node_->outputs[0], bindings));
-    if (bias_) TENDON_RETURN_IF_ERROR(bias_->bind(bindings));
+    if (score_) TENDON_RETURN_IF_ERROR(score_->bind(bindings));
     TENDON_ASSIGN_OR_RETURN(causal_offset_, bindings.evaluate(attention_->causal_offset));
     const std::size_t rank = output_.shape.size();
     heads_ = output_.shape[rank - 3];
@@ -109,7 +109,7 @@ class AttentionStep final : public backends::Step {
     thread_bytes_ = aligned((query_block_ * (key_block_ + 16) + query_block_ * value_width_ +
                              2 * query_block_) *
                             static_cast<std::int64_t>(sizeof(T))) +
-                    static_cast<std::int64_t>(bias_ ? bias_->workspace_bytes() : 0);
+                    static_cast<std::int64_t>(score_ ? score_->workspace_bytes() : 0);
     scratch_ += threads_ * thread_bytes_;
     return {};
   }
@@ -127,8 +127,8 @@ class AttentionStep final : public backends::Step {
                          TileWorkspace& workspace = workspaces_[static_cast<std::size_t>(worker)];
                          const std::int64_t numbers =
                              thread_bytes_ -
-                             static_cast<std::int64_t>(bias_ ? bias_->workspace_bytes() : 0);
-                         if (bias_) bias_->prepare(workspace, memory + numbers, frame, &checks_);
+                             static_cast<std::int64_t>(score_ ? score_->workspace_bytes() : 0);
+                         if (score_) score_->prepare(workspace, memory + numbers, frame, &checks_);
                          for (std::int64_t i = begin; i < end; ++i)
                            run_block(frame, i / blocks, i % blocks * query_block_,
                                      reinterpret_cast<T*>(memory), workspace);
@@ -210,8 +210,8 @@ class AttentionStep final : public backends::Step {
                k + start * rows_[1].stride, rows_[1].stride, T{0}, scores, pitch);
       for (std::int64_t row = 0; row < count; ++row) {
         T* s = scores + row * pitch;
-        if (bias_)
-          add_bias(workspace, (matrix_number * queries_ + first + row) * keys_ + start, width, s);
+        if (score_)
+          rescore(workspace, (matrix_number * queries_ + first + row) * keys_ + start, width, s);
         std::int64_t visible = width;
         if (attention_->causal) {
           visible = std::clamp<std::int64_t>(first + row + causal_offset_ + 1 - start, 0, width);
@@ -225,14 +225,16 @@ class AttentionStep final : public backends::Step {
     store(frame, batch, head, first, count, result, total);
   }
 
-  void add_bias(TileWorkspace& workspace, std::int64_t point, std::int64_t count, T* scores) const {
-    const TileEvaluator& evaluator = bias_->evaluator();
+  /// Scaled products become what softmax is taken of.
+  void rescore(TileWorkspace& workspace, std::int64_t point, std::int64_t count, T* scores) const {
+    const TileEvaluator& evaluator = score_->evaluator();
     while (count > 0) {
       const std::int64_t n = evaluator.tile_count(point, point + count);
+      workspace.accumulator = scores;
       evaluator.evaluate(workspace, point, n);
       const Register& tile = evaluator.root(workspace, 0);
       const T* values = reinterpret_cast<const T*>(tile.data);
-      for (std::int64_t i = 0; i < n; ++i) scores[i] += values[i * tile.step];
+      for (std::int64_t i = 0; i < n; ++i) scores[i] = values[i * tile.step];
       scores += n;
       point += n;
       count -= n;
@@ -312,7 +314,7 @@ class AttentionStep final : public backends::Step {
   const ir::Attention* attention_ = nullptr;
   int threads_ = 1;
   BoundLocation inputs_[3], output_;
-  std::unique_ptr<NodeBody> bias_;
+  std::unique_ptr<NodeBody> score_;
   std::vector<TileWorkspace> workspaces_;
   CheckState checks_;
   ComputeKernel exponential_ = nullptr;

@@ -19,6 +19,10 @@ struct AttentionCase {
   ir::Attention attention;
   /// What is added to the scores; nothing: no bias.
   std::function<float(std::int64_t query, std::int64_t key)> bias;
+  /// Makes the scores from accumulator() and indices; nothing: they are the products.
+  std::function<ir::ExprId(ir::ExprPool&)> score;
+  /// So many keys, the first, are not numbers.
+  std::int64_t hidden_keys = 0;
 };
 
 void expect_as_evaluated(AttentionCase c) {
@@ -31,15 +35,22 @@ void expect_as_evaluated(AttentionCase c) {
   inputs.push_back(random_tensor(DType::kFloat32, {c.batch, c.heads, c.queries, c.depth}, 1));
   inputs.push_back(random_tensor(DType::kFloat32, {c.batch, c.groups, c.keys, c.depth}, 2));
   inputs.push_back(random_tensor(DType::kFloat32, {c.batch, c.groups, c.keys, c.width}, 3));
+  std::fill_n(inputs[1].as<float>(), c.hidden_keys * c.depth,
+              std::numeric_limits<float>::quiet_NaN());
   if (c.bias) {
     const ir::ValueId bias = g.input(DType::kFloat32, {c.queries, c.keys});
     g.graph.pool.set_extents(ir::Shape{batch, heads, c.queries, c.keys});
     const Positions at = g.positions(4);
-    c.attention.bias = g.load(bias, {at[2], at[3]});
+    c.attention.score = g.graph.pool.binary(ir::Op::kAdd, g.graph.pool.accumulator(DType::kFloat32),
+                                            g.load(bias, {at[2], at[3]}));
     Tensor values = *Tensor::allocate(DType::kFloat32, {c.queries, c.keys});
     for (std::int64_t i = 0; i < c.queries * c.keys; ++i)
       values.as<float>()[i] = c.bias(i / c.keys, i % c.keys);
     inputs.push_back(std::move(values));
+  }
+  if (c.score) {
+    g.graph.pool.set_extents(ir::Shape{batch, heads, c.queries, c.keys});
+    c.attention.score = c.score(g.graph.pool);
   }
   const ir::NodeId node =
       g.graph.add(c.attention, {q, k, v}, {{DType::kFloat32, {batch, heads, c.queries, c.width}}});
@@ -84,6 +95,23 @@ TEST(AttentionStep, MasksRows) {
   };
   expect_as_evaluated(c);  // row 2 is not a number
   c.attention.zero_masked_rows = true;
+  expect_as_evaluated(c);
+}
+
+TEST(AttentionStep, WhatAMaskReplacesNeverMatters) {
+  AttentionCase c;
+  c.batch = c.groups = 1;
+  c.keys = 600;  // more than one block, of which the first is hidden whole
+  c.hidden_keys = 550;
+  c.score = [&](ir::ExprPool& pool) {
+    const ir::ExprId hidden =
+        pool.binary(ir::Op::kLess, pool.index(3), pool.constant(DType::kInt64, c.hidden_keys));
+    // As large as it gets, but finite: where all is hidden, every key counts the same.
+    return pool.select(hidden, pool.constant(DType::kFloat32, -3e38),
+                       pool.accumulator(DType::kFloat32));
+  };
+  expect_as_evaluated(c);
+  c.hidden_keys = 600;
   expect_as_evaluated(c);
 }
 
