@@ -111,10 +111,12 @@ class AttentionStep final : public Step {
                            const std::string& type, const std::vector<std::string>& positions) {
     std::string text;
     std::string result = fmt::format("product * {}({:a})", type, attention.scale);
-    if (attention.bias != ir::kNoExpr) {
+    if (attention.score != ir::kNoExpr) {
+      text = fmt::format("const {} scaled = {};\n", type, result);
       KernelWriter::Scope scope;
       scope.indices = positions;
-      result += " + " + writer.expression(attention.bias, scope, text);
+      scope.accumulator = "scaled";
+      result = writer.expression(attention.score, scope, text);
     }
     return fmt::format("[&](long long l, long long s, {} product) {{\n{}return {};\n}},\n", type,
                        text, result);
