@@ -129,9 +129,7 @@ class MatmulStep final : public backends::Step {
       (i == 0 ? a : b) = copy;
     }
     if (inner_ == 0) {
-      std::memset(product, 0,
-                  static_cast<std::size_t>(out_.batch * out_.rows * out_.columns) *
-                      dtype_size(product_dtype_));
+      store_empty_sums(frame, product);
     } else if (library_) {
       primitive_.point(source_, a);
       primitive_.point(weights_, packed_ != nullptr ? packed_.get() : b);
@@ -151,6 +149,24 @@ class MatmulStep final : public backends::Step {
   }
 
  private:
+  /// Sums of nothing, which the library does not take: zeros, with the epilogue it would apply.
+  void store_empty_sums(const Frame& frame, std::byte* product) const {
+    const std::int64_t points = out_.batch * out_.rows * out_.columns;
+    std::memset(product, 0, static_cast<std::size_t>(points) * dtype_size(product_dtype_));
+    if (!simple_) return;
+    const auto floats = [&](const BoundLocation& location) {
+      return reinterpret_cast<const float*>(location.data(frame));
+    };
+    const float* bias = simple_->bias ? floats(bias_) : nullptr;
+    const float* residual = simple_->residual ? floats(residual_) : nullptr;
+    auto* sums = reinterpret_cast<float*>(product);
+    for (std::int64_t i = 0; i < points; ++i) {
+      if (bias != nullptr) sums[i] += bias[i % out_.columns];
+      if (residual != nullptr) sums[i] += residual[i];
+      if (simple_->relu && sums[i] < 0) sums[i] = 0;
+    }
+  }
+
   bool dense_output() const {
     std::int64_t stride = 1;
     for (std::size_t i = output_.shape.size(); i-- > 0;) {
