@@ -120,9 +120,12 @@ OPERATOR(index_select, "index_select(Tensor self, int dim, Tensor index) -> Tens
   const auto axis = static_cast<std::size_t>(wrap_axis(arguments.integer("dim"), self.rank()));
   Shape shape = self.shape;
   shape[axis] = index.size(0);
+  // PyTorch's words differ by axis.
+  const std::string message =
+      axis == 0 ? kOutOfRange : "INDICES element is out of DATA bounds, id={index} axis_dim={size}";
   const Tensor result = rearrange(b, self, shape, [&](const Indices& at) {
     Indices positions = at;
-    positions[axis] = checked_element(b, index, {at[axis]}, self.shape[axis], kOutOfRange);
+    positions[axis] = checked_element(b, index, {at[axis]}, self.shape[axis], message);
     return positions;
   });
   return scalar ? reshape(b, result, {}) : result;

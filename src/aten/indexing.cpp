@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "aten/checked_conversion.h"
 #include "aten/index_list.h"
 #include "aten/operator.h"
 #include "aten/scatter_tools.h"
@@ -64,6 +65,7 @@ Tensor fill_masked(Builder& b, const Tensor& self, const OnlyMask& where, const 
                 " does not match the shape of the indexed tensor " + shape_text(self.shape) +
                 " at index " + std::to_string(axis + j));
   }
+  require_fits(b, value, self.dtype);
   const bool complex = self.complex();
   const Tensor target = complex ? as_pairs(self) : self;
   const Tensor converted = cast(b, reshape(b, value, {}), self.dtype);

@@ -279,6 +279,8 @@ TEST(Indexing, Put) {
        ints({3, 4}, {2, 1, 2, 3, 4, 2, 6, 7, 8, 9, 2, 11})},
       {"IP21", put(kA, {kDiagonal}, floats({}, {2.75}), true),
        "got Long for the destination and Float for the source."},
+      {"IP22", put(kA, {kDiagonal}, floats({}, {1e30})),
+       "value cannot be converted to type int64_t without overflow"},
       {"IP23", put(ints({2, 2}, {0, 1, 2, 3}), {mask({1, 0}), std::nullopt}, minus),
        ints({2, 2}, {-1, -1, 2, 3})},
       {"IP24", put(kA, {mask({1, 0, 1}), vector({1})}, scalar(-7)),
@@ -320,6 +322,11 @@ TEST(Indexing, MaskSelection) {
        with({"aten.nonzero_static.default", {{"self", ints({2, 2}, {0, 7, 0, 9})}}}, "size",
             std::int64_t{1}),
        ints({1, 2}, {0, 1})},
+      {"NZ06 fill",
+       with(with({"aten.nonzero_static.default", {{"self", ints({2, 2}, {0, 7, 0, 9})}}}, "size",
+                 std::int64_t{3}),
+            "fill_value", std::int64_t{99}),
+       ints({3, 2}, {0, 1, 1, 1, 99, 99})},
       {"NZ07", with({"aten.nonzero_static.default", {{"self", kV}}}, "size", std::int64_t{-1}),
        "nonzero_static: 'size' must be an non-negative integer"},
       {"MS01", masked_select(kA, kDiagonal), vector({0, 5, 10})},
@@ -342,11 +349,68 @@ TEST(Indexing, MaskSelection) {
   });
 }
 
+TEST(Indexing, MaskedFill) {
+  const auto fill = [](const Literal& self, const Literal& mask, CallArgument value) {
+    const bool tensor = std::holds_alternative<Literal>(value);
+    return Call{tensor ? "aten.masked_fill.Tensor" : "aten.masked_fill.Scalar",
+                {{"self", self}, {"mask", mask}, {"value", std::move(value)}}};
+  };
+  const auto diagonal = [](double value) {
+    return ints({3, 4}, {value, 1, 2, 3, 4, value, 6, 7, 8, 9, value, 11});
+  };
+  const auto bytes = [](double element) { return of(DType::kInt8, vector({element})); };
+  check({
+      {"MF01", fill(kA, kDiagonal, 2.75), diagonal(2)},
+      {"MF01 negative", fill(kA, kDiagonal, -2.75), diagonal(-2)},
+      {"MF03", fill(vector({1, 2, 3}), bools({2, 1}, {1, 0}), std::int64_t{0}),
+       ints({2, 3}, {0, 0, 0, 1, 2, 3})},
+      {"MF04", fill(kA, kDiagonal, vector({3})),
+       "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with 1 "
+       "dimension(s)."},
+      {"MF05", fill(bytes(1), mask({1}), std::int64_t{300}),
+       "value cannot be converted to type int8_t without overflow"},
+      {"MF05 tensor", fill(bytes(1), mask({1}), scalar(300)),
+       "value cannot be converted to type int8_t without overflow"},
+      {"MF05 fits", fill(bytes(1), mask({1}), std::int64_t{-128}), bytes(-128)},
+      {"MF05 unsigned", fill(of(DType::kUInt8, vector({1})), mask({1}), std::int64_t{-1}),
+       of(DType::kUInt8, vector({255}))},
+      {"MF05 float16", fill(filled(DType::kFloat16, {1}, 1), mask({1}), 1e6),
+       "value cannot be converted to type at::Half without overflow"},
+      {"MF05 infinity", fill(filled(DType::kFloat16, {1}, 1), mask({1}), -kInfinity),
+       filled(DType::kFloat16, {1}, -kInfinity)},
+      {"MF07", fill(kA, of(DType::kUInt8, kDiagonal), std::int64_t{0}),
+       "masked_fill_ only supports boolean masks, but got mask with dtype"},
+  });
+}
+
+TEST(Indexing, Where) {
+  const auto where = [](const Literal& condition, const Literal& self, const Literal& other) {
+    return Call{"aten.where.self", {{"condition", condition}, {"self", self}, {"other", other}}};
+  };
+  check({
+      {"WH01", where(mask({1, 0}), vector({1, 2}), reals({0.5, 0.5})), reals({1, 0.5})},
+      {"WH02",
+       {"aten.where.ScalarOther",
+        {{"condition", mask({1})}, {"self", filled(DType::kFloat16, {1}, 1)}, {"other", 2.0}}},
+       filled(DType::kFloat16, {1}, 1)},
+      {"WH02 float", where(mask({1}), reals({1}), filled(DType::kFloat64, {}, 2)), reals({1})},
+      {"WH02 integer", where(mask({1}), of(DType::kInt8, vector({1})), scalar(1000)),
+       of(DType::kInt8, vector({1}))},
+      {"WH03", where(mask({1, 0}), reals({1, kNaN}), reals({kNaN, 2})), reals({1, 2})},
+      {"WH04", where(vector({1}), reals({1}), reals({2})),
+       "where expected condition to be a boolean tensor, but got a tensor with dtype Long"},
+      {"WH05", where(bools({2, 1}, {1, 0}), vector({1, 2, 3}), scalar(9)),
+       ints({2, 3}, {1, 2, 3, 9, 9, 9})},
+  });
+}
+
 TEST(Indexing, GatherAndSelect) {
   check({
       {"IS01", index_select(kA, 0, vector({2, 0, 2})),
        ints({3, 4}, {8, 9, 10, 11, 0, 1, 2, 3, 8, 9, 10, 11})},
       {"IS02", index_select(kA, 0, vector({-1})), "index out of range in self"},
+      {"IS03", index_select(kA, 1, vector({4})),
+       "INDICES element is out of DATA bounds, id=4 axis_dim=4"},
       {"IS04", index_select(kA, 0, scalar(1)), ints({1, 4}, {4, 5, 6, 7})},
       {"IS04 matrix", index_select(kA, 0, ints({1, 1}, {1})),
        "index_select(): Index is supposed to be a vector"},
@@ -366,6 +430,8 @@ TEST(Indexing, GatherAndSelect) {
       {"GA07", gather(kA, 1, filled(DType::kInt64, {3, 7}, 0)),
        ints({3, 7}, {0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8})},
       {"TK01", take(kA, ints({2, 2}, {0, -1, 5, 11})), ints({2, 2}, {0, 11, 5, 11})},
+      {"TK02", take(ints({4, 3}, {0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11}), vector({1, 2})),
+       vector({4, 8})},
       {"TK03", take(kA, vector({12})),
        "out of range: tried to access index 12 on a tensor of 12 elements."},
       {"TK04", take(vector({}), vector({0})), "take(): tried to take from an empty tensor"},
@@ -470,6 +536,9 @@ TEST(Indexing, SlicesAndFlatPositions) {
        "index_copy_(): Expected a long tensor for index, but got Int"},
       {"IC04", index_copy(kW, vector({1, 2}), floats({}, {5})),
        "index_copy_(): When source is scalar, index should have one element (got 2)"},
+      {"PT01",
+       put_flat(ints({2, 3}, {0, 2, 4, 1, 3, 5}), vector({1, 2}), vector({100, 200}), false),
+       ints({2, 3}, {0, 100, 200, 1, 3, 5})},
       {"PT02", put_flat(kW, vector({0, 0}), reals({1, 2}), false), reals({2, 20, 30, 40, 50})},
       {"PT02 accumulate", put_flat(kW, vector({0, 0}), reals({1, 2}), true),
        reals({13, 20, 30, 40, 50})},

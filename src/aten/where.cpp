@@ -1,4 +1,6 @@
 // Choosing between elements.
+#include "aten/checked_conversion.h"
+#include "aten/index_tools.h"
 #include "aten/toolbox.h"
 
 namespace tendon::aten {
@@ -7,6 +9,11 @@ namespace {
 
 Tensor choose(Builder& b, const Tensor& condition, const Tensor& yes, const Tensor& no,
               DType result) {
+  if (condition.dtype != DType::kBool && condition.dtype != DType::kUInt8) {
+    throw InvalidProgram(
+        "where expected condition to be a boolean tensor, but got a tensor with dtype " +
+        scalar_type_name(condition.dtype));
+  }
   if (is_complex(result)) {
     const Tensor x = cast(b, yes, result), y = cast(b, no, result);
     const DType part = complex_component(result);
@@ -21,7 +28,6 @@ Tensor choose(Builder& b, const Tensor& condition, const Tensor& yes, const Tens
   });
 }
 
-/// masked_fill's conversion of a number: refused where it does not fit.
 Tensor masked_fill(Builder& b, const Tensor& self, const Tensor& mask, const Tensor& value) {
   if (mask.dtype != DType::kBool) {
     throw InvalidProgram("masked_fill_ only supports boolean masks, but got mask with dtype " +
@@ -60,14 +66,21 @@ OPERATOR(where_scalar, "where.Scalar(Tensor condition, Scalar self, Scalar other
 OPERATOR(masked_fill_scalar,
          "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor") {
   const Tensor& self = arguments.tensor("self");
+  require_fits(b, arguments.scalar("value"), self.dtype);
   return masked_fill(b, self, arguments.tensor("mask"),
                      scalar_tensor(b, arguments.scalar("value"), self.dtype));
 }
 OPERATOR(masked_fill_tensor,
          "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor") {
   const Tensor& self = arguments.tensor("self");
-  return masked_fill(b, self, arguments.tensor("mask"),
-                     cast(b, arguments.tensor("value"), self.dtype));
+  const Tensor& value = arguments.tensor("value");
+  if (value.rank() != 0) {
+    throw InvalidProgram(
+        "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with " +
+        std::to_string(value.rank()) + " dimension(s).");
+  }
+  require_fits(b, value, self.dtype);
+  return masked_fill(b, self, arguments.tensor("mask"), cast(b, value, self.dtype));
 }
 
 }  // namespace tendon::aten
