@@ -47,7 +47,9 @@ void check_shapes(Builder& b, const Tensor& self, const Tensor& index, const Ten
   }
 }
 
-Tensor gather(Builder& b, const Tensor& x, std::int64_t dim, const Tensor& where) {
+/// `wrap`: negative positions count from the end.
+Tensor gather(Builder& b, const Tensor& x, std::int64_t dim, const Tensor& where,
+              bool wrap = false) {
   if (has_no_elements(where)) return full(b, where.shape, std::int64_t{0}, x.dtype);
   const Tensor self = at_least_1d(b, x), index = at_least_1d(b, where);
   const int axis = wrap_axis(dim, self.rank());
@@ -59,7 +61,7 @@ Tensor gather(Builder& b, const Tensor& x, std::int64_t dim, const Tensor& where
   const auto a = static_cast<std::size_t>(axis);
   const Tensor result = rearrange(b, self, index.shape, [&](const Indices& at) {
     Indices positions = at;
-    positions[a] = checked_element(b, index, at, self.shape[a], out_of_bounds(axis));
+    positions[a] = checked_element(b, index, at, self.shape[a], out_of_bounds(axis), wrap);
     return positions;
   });
   return reshape(b, result, where.shape);
@@ -154,7 +156,7 @@ OPERATOR(take_along_dim, "take_along_dim(Tensor self, Tensor indices, int? dim=N
         std::to_string(indices.rank()) + " dimensions for indices");
   }
   const int axis = wrap_axis(*dim, self.rank());
-  if (self.rank() == 0) return gather(b, self, 0, indices);
+  if (self.rank() == 0) return gather(b, self, 0, indices, true);
   // Both broadcast along all other axes.
   const auto a = static_cast<std::size_t>(axis);
   Shape left = self.shape, right = indices.shape;
@@ -164,7 +166,7 @@ OPERATOR(take_along_dim, "take_along_dim(Tensor self, Tensor indices, int? dim=N
   common[a] = self.shape[a];
   const Tensor x = expand(b, self, common);
   common[a] = indices.shape[a];
-  return gather(b, x, axis, expand(b, indices, common));
+  return gather(b, x, axis, expand(b, indices, common), true);
 }
 OPERATOR(take, "take(Tensor self, Tensor index) -> Tensor") {
   const Tensor& self = arguments.tensor("self");

@@ -204,8 +204,12 @@ OPERATOR(huber_loss,
 }
 OPERATOR(soft_margin_loss,
          "soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor") {
-  return pointwise(b, arguments,
-                   [](Expr x, Expr y) { return unary(Op::kLog1p, unary(Op::kExp, -y * x)); });
+  // PyTorch makes it of operators on tensors: each rounds, and a half exponential overflows.
+  const DType type = result_type({arguments.tensor("self"), arguments.tensor("target")});
+  const auto rounded = [&](Expr e) { return cast(e.dtype(), cast(type, e)); };
+  return pointwise(b, arguments, [&](Expr x, Expr y) {
+    return unary(Op::kLog1p, rounded(unary(Op::kExp, rounded(-y * x))));
+  });
 }
 OPERATOR(kl_div,
          "kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> "
@@ -321,9 +325,13 @@ OPERATOR(hinge_embedding_loss,
          "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) "
          "-> Tensor") {
   const double margin = arguments.real("margin");
+  // PyTorch makes it of operators on tensors: each rounds.
+  const DType type = result_type({arguments.tensor("self"), arguments.tensor("target")});
+  const auto rounded = [&](Expr e) { return cast(e.dtype(), cast(type, e)); };
   return pointwise(b, arguments, [&](Expr x, Expr y) {
     const Expr zero = like(x, 0);
-    return select(y != 1, positive(margin - x), zero) + select(y != -1, x, zero);
+    const Expr distance = rounded(rounded(like(x, margin)) - x);
+    return select(y != 1, positive(distance), zero) + select(y != -1, x, zero);
   });
 }
 

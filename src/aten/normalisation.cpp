@@ -81,10 +81,14 @@ Outputs layer_norm(Builder& b, const Arguments& arguments) {
   return {output, cast(b, normalized.mean, kept), cast(b, normalized.inverse_deviation, kept)};
 }
 
+struct GroupNorm {
+  Tensor output, mean, inverse_deviation;  // the statistics [samples, groups]
+};
+
 /// Groups of channels together with all spatial axes.
-Tensor group_normalized(Builder& b, const Tensor& x, const Size& groups,
-                        const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
-                        double eps, std::optional<DType> kept = std::nullopt) {
+GroupNorm group_normalized(Builder& b, const Tensor& x, const Size& groups,
+                           const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
+                           double eps, std::optional<DType> kept = std::nullopt) {
   const auto per_group = ir::divide_exactly(x.size(1), groups);
   if (!per_group)
     throw InvalidProgram("Expected number of channels in input to be divisible by num_groups");
@@ -99,8 +103,13 @@ Tensor group_normalized(Builder& b, const Tensor& x, const Size& groups,
     for (std::size_t i = 3; i < grouped.size(); ++i) result = unsqueeze(b, result, result.rank());
     return result;
   };
-  return reshape(b, scaled(b, normalized.output, per_channel(weight), per_channel(bias), x.dtype),
-                 x.shape);
+  const Shape statistics = {x.size(0), groups};
+  return {
+      reshape(b, scaled(b, normalized.output, per_channel(weight), per_channel(bias), x.dtype),
+              x.shape),
+      reshape(b, normalized.mean, statistics),
+      reshape(b, normalized.inverse_deviation, statistics),
+  };
 }
 
 /// A value per channel (axis 1) of a tensor of this rank.
@@ -210,7 +219,8 @@ Outputs instance_norm(Builder& b, const Arguments& arguments) {
   const Tensor& x = arguments.tensor("input");
   Outputs outputs = group_normalized(b, x, x.size(1), arguments.optional_tensor("weight"),
                                      arguments.optional_tensor("bias"), arguments.real("eps"),
-                                     statistics_type(arguments));
+                                     statistics_type(arguments))
+                        .output;
   const double momentum = arguments.real("momentum");
   const DType compute = compute_type(x.dtype);
   std::vector<int> axes;
@@ -277,7 +287,17 @@ OPERATOR(group_norm,
          "eps=1e-05, bool cudnn_enabled=True) -> Tensor") {
   return group_normalized(b, arguments.tensor("input"), arguments.size("num_groups"),
                           arguments.optional_tensor("weight"), arguments.optional_tensor("bias"),
-                          arguments.real("eps"));
+                          arguments.real("eps"))
+      .output;
+}
+OPERATOR(native_group_norm,
+         "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt "
+         "HxW, int group, float eps) -> (Tensor, Tensor, Tensor)") {
+  const GroupNorm result = group_normalized(
+      b, arguments.tensor("input"), arguments.size("group"), arguments.optional_tensor("weight"),
+      arguments.optional_tensor("bias"), arguments.real("eps"));
+  const DType kept = statistics_type(arguments);
+  return {result.output, cast(b, result.mean, kept), cast(b, result.inverse_deviation, kept)};
 }
 OPERATOR(
     batch_norm,

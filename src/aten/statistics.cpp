@@ -1,4 +1,6 @@
 // Variances, sums of logarithms and of numbers that are not NaN, counts.
+#include "aten/statistics.h"
+
 #include <cmath>
 #include <limits>
 
@@ -63,25 +65,6 @@ Statistics statistics(Builder& b, const Arguments& arguments, bool root, std::st
   return statistics(b, self, axes, correction_of(arguments), keep, root, name);
 }
 
-Tensor logsumexp(Builder& b, const Tensor& self, const std::vector<int>& axes, bool keep) {
-  if (self.complex()) throw Unsupported("complex numbers");
-  const DType result = to_floating(self.dtype), compute = compute_type(result);
-  const Tensor maximum = reduce(b, ReduceOp::kMax, self, axes, true, compute);
-  // An infinite maximum would make NaN of its own exponential.
-  const auto shift_of = [&](const Indices& i) {
-    const Expr value = b.load_broadcast(maximum, i);
-    return select(unary(Op::kAbs, value) == kInfinity, like(value, 0.0), value);
-  };
-  const Tensor shifted = b.map(self.shape, [&](const Indices& i) {
-    return unary(Op::kExp, cast(compute, b.load(self, i)) - shift_of(i));
-  });
-  const Tensor total = reduce(b, ReduceOp::kSum, shifted, axes, true, compute);
-  const Tensor logarithm = b.map(total.shape, [&](const Indices& i) {
-    return cast(result, unary(Op::kLog, b.load(total, i)) + shift_of(i));
-  });
-  return keep ? logarithm : squeeze(b, logarithm, axes);
-}
-
 DType sum_type(const Arguments& arguments) {
   const DType self = arguments.tensor("self").dtype;
   if (const auto dtype = arguments.dtype("dtype")) return *dtype;
@@ -99,6 +82,25 @@ Tensor count_nonzero(Builder& b, const Tensor& self, const std::vector<int>& axe
 }
 
 }  // namespace
+
+Tensor logsumexp(Builder& b, const Tensor& self, const std::vector<int>& axes, bool keep_axes) {
+  if (self.complex()) throw Unsupported("complex numbers");
+  const DType result = to_floating(self.dtype), compute = compute_type(result);
+  const Tensor maximum = reduce(b, ReduceOp::kMax, self, axes, true, compute);
+  // An infinite maximum would make NaN of its own exponential.
+  const auto shift_of = [&](const Indices& i) {
+    const Expr value = b.load_broadcast(maximum, i);
+    return select(unary(Op::kAbs, value) == kInfinity, like(value, 0.0), value);
+  };
+  const Tensor shifted = b.map(self.shape, [&](const Indices& i) {
+    return unary(Op::kExp, cast(compute, b.load(self, i)) - shift_of(i));
+  });
+  const Tensor total = reduce(b, ReduceOp::kSum, shifted, axes, true, compute);
+  const Tensor logarithm = b.map(total.shape, [&](const Indices& i) {
+    return cast(result, unary(Op::kLog, b.load(total, i)) + shift_of(i));
+  });
+  return keep_axes ? logarithm : squeeze(b, logarithm, axes);
+}
 
 OPERATOR(var, "var(Tensor self, bool unbiased=True) -> Tensor",
          "var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",

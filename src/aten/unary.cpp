@@ -128,7 +128,11 @@ OPERATOR(logit, "logit(Tensor self, float? eps=None) -> Tensor",
          "special_logit(Tensor self, float? eps=None) -> Tensor") {
   const auto eps = arguments.optional_real("eps");
   return floating(b, arguments, [&](Expr x) {
-    if (eps) x = minimum(maximum(x, like(x, *eps)), like(x, 1 - *eps));
+    if (eps) {
+      // The lower bound comes first: an eps beyond 1/2 crosses the bounds.
+      const Expr lower = like(x, *eps), upper = like(x, 1 - *eps);
+      x = select(x < lower, lower, select(x > upper, upper, x));
+    }
     return unary(Op::kLog, x / (1.0 - x));
   });
 }
