@@ -17,7 +17,8 @@ std::optional<std::int64_t> number_of(const std::string& name, const std::string
   std::int64_t number = 0;
   const auto [rest, failure] = std::from_chars(begin, end, number);
   if (failure != std::errc() || rest != end || number < 0) return std::nullopt;
-  return number;
+  // Not "input.00": two tensors would be the same input.
+  return name == prefix + "." + std::to_string(number) ? std::optional(number) : std::nullopt;
 }
 
 // Whether the elements fill one piece of memory, each place once, in some order of the axes.

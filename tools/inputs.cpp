@@ -29,10 +29,16 @@ Result<Inputs> inputs_of_file(const tensor::TensorFile& file, const std::string&
                               const std::vector<TensorInfo>& infos) {
   Inputs inputs;
   inputs.source = path;
-  for (auto& [number, tensor] : numbered_tensors(file, "input")) inputs.tensors.push_back(tensor);
-  if (inputs.tensors.size() == infos.size()) return inputs;
+  bool without_gaps = true;
+  std::string names;
+  for (auto& [number, tensor] : numbered_tensors(file, "input")) {
+    without_gaps = without_gaps && static_cast<std::size_t>(number) == inputs.tensors.size();
+    names += (names.empty() ? ": input." : ", input.") + std::to_string(number);
+    inputs.tensors.push_back(tensor);
+  }
+  if (without_gaps && inputs.tensors.size() == infos.size()) return inputs;
   std::string message = path + " has " + std::to_string(inputs.tensors.size()) +
-                        " tensors called input.N, the program takes " +
+                        " tensors called input.N" + names + "; the program takes " +
                         std::to_string(infos.size());
   for (std::size_t i = 0; i < infos.size(); ++i) {
     message +=

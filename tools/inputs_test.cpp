@@ -49,16 +49,28 @@ TEST(DrawInputs, ContentsFollowDTypeAndSeed) {
 
 TEST(InputsOfFile, ComeInTheOrderOfTheirNumbers) {
   tensor::TensorFile file;
-  for (int i : {0, 1, 10}) {
+  for (int i = 0; i <= 10; ++i) {
     Tensor tensor = *Tensor::allocate(DType::kInt32, {1});
     tensor.as<std::int32_t>()[0] = i;
     file.tensors.emplace("input." + std::to_string(i), tensor);
   }
-  const std::vector<TensorInfo> infos(3, info("x", DType::kInt32, {{.lower = 1, .upper = 1}}));
+  const std::vector<TensorInfo> infos(11, info("x", DType::kInt32, {{.lower = 1, .upper = 1}}));
   const auto inputs = inputs_of_file(file, "case", infos);
   ASSERT_TRUE(inputs.ok());
-  EXPECT_EQ(inputs->views()[1].as<std::int32_t>()[0], 1);
-  EXPECT_EQ(inputs->views()[2].as<std::int32_t>()[0], 10);
+  EXPECT_EQ(inputs->views()[2].as<std::int32_t>()[0], 2);
+  EXPECT_EQ(inputs->views()[10].as<std::int32_t>()[0], 10);
+}
+
+TEST(InputsOfFile, AGapOrASecondSpellingIsRefused) {
+  const std::vector<TensorInfo> infos(2, info("x", DType::kInt32, {{.lower = 1, .upper = 1}}));
+  for (const char* second : {"input.2", "input.01", "input.+1"}) {
+    tensor::TensorFile file;
+    file.tensors.emplace("input.0", *Tensor::allocate(DType::kInt32, {1}));
+    file.tensors.emplace(second, *Tensor::allocate(DType::kInt32, {1}));
+    const Status status = inputs_of_file(file, "case", infos).status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << second;
+    EXPECT_THAT(status.message(), HasSubstr("tensors called input.N: input.0")) << second;
+  }
 }
 
 TEST(InputsOfFile, AnotherNumberNamesWhatTheProgramTakes) {
