@@ -150,7 +150,7 @@ TEST(Usage, InputsUnderOtherNamesAreListedBesideThoseExpected) {
   const Tensor tensor = *Tensor::allocate(DType::kFloat32, {4, 6});
   const std::string path = temporary("gap.safetensors");
   ASSERT_TRUE(tensor::write_tensor_file(path, {{"input.1", tensor.view()}}).ok());
-  for (const std::string arguments :
+  for (const std::string& arguments :
        {"run " + kMlp + ".pt2 --inputs " + path, "check " + kMlp + ".pt2 " + path}) {
     const Outcome outcome = tendon(arguments);
     EXPECT_EQ(outcome.exit_code, 2);
@@ -165,7 +165,7 @@ TEST(Usage, WhatIsReadIsNeverOverwritten) {
   std::filesystem::copy_file(kMlp + ".0.safetensors", inputs);
   const std::string read = model + " --inputs " + inputs;
   for (const std::string& path : {model, inputs}) {
-    for (const std::string arguments :
+    for (const std::string& arguments :
          {"run " + read + " --outputs " + path, "bench " + read + " --outputs " + path,
           "profile " + read + " --trace " + path}) {
       const Outcome outcome = tendon(arguments);
@@ -178,7 +178,7 @@ TEST(Usage, WhatIsReadIsNeverOverwritten) {
 
 TEST(Results, ThatCannotBeWrittenExitWithFour) {
   const std::string folder = temporary("no_such_folder") + "/";
-  for (const std::string arguments :
+  for (const std::string& arguments :
        {"run " + kMlp + ".pt2 --outputs ", "bench " + kMlp + ".pt2 --iterations 1 --outputs ",
         "profile " + kMlp + ".pt2 --trace "}) {
     for (const std::string& path : {folder + "out.safetensors", folder + "out.npz", kPrograms}) {
@@ -192,7 +192,7 @@ TEST(Results, ThatCannotBeWrittenExitWithFour) {
 TEST(Results, AFullStandardOutputExitsWithFour) {
   // A short text stays in the buffer until the end, a long one fails on the way.
   const std::string graph = std::string(TENDON_TEST_DATA) + "/graphs/act_full.json.gz";
-  for (const std::string arguments : {"run " + kMlp + ".pt2", "inspect --stage plan " + graph}) {
+  for (const std::string& arguments : {"run " + kMlp + ".pt2", "inspect --stage plan " + graph}) {
     const Outcome outcome = tendon(arguments + " >/dev/full");
     EXPECT_EQ(outcome.exit_code, 4) << arguments;
     EXPECT_THAT(outcome.err, AllOf(HasSubstr("standard output"), HasSubstr("No space left")));
