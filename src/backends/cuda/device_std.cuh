@@ -137,7 +137,9 @@ struct numeric_limits<double> {
 // --- numbers -------------------------------------------------------------------------------------
 
 namespace numbers {
-inline constexpr double pi = 3.141592653589793;
+template <typename T>
+inline constexpr T pi_v = T(3.141592653589793);
+inline constexpr double pi = pi_v<double>;
 inline constexpr double inv_sqrtpi = 0.5641895835477563;
 inline constexpr double egamma = 0.5772156649015329;
 inline constexpr double ln2 = 0.6931471805599453;
@@ -177,7 +179,8 @@ struct array {
 
 #define TENDON_ONE_ARGUMENT(name)                     \
   inline float name(float x) { return ::name##f(x); } \
-  inline double name(double x) { return ::name(x); }
+  inline double name(double x) { return ::name(x); }  \
+  inline long double name(long double x) { return ::name(static_cast<double>(x)); }
 TENDON_ONE_ARGUMENT(fabs)
 TENDON_ONE_ARGUMENT(floor)
 TENDON_ONE_ARGUMENT(ceil)
@@ -222,6 +225,11 @@ TENDON_TWO_ARGUMENTS(nextafter)
 
 inline bool isnan(float x) { return x != x; }
 inline bool isnan(double x) { return x != x; }
+inline long double pow(long double x, long double y) {
+  return ::pow(static_cast<double>(x), static_cast<double>(y));
+}
+inline bool isfinite(float x) { return ::fabsf(x) < numeric_limits<float>::infinity(); }
+inline bool isfinite(double x) { return ::fabs(x) < numeric_limits<double>::infinity(); }
 inline bool isinf(float x) { return ::fabsf(x) == numeric_limits<float>::infinity(); }
 inline bool isinf(double x) { return ::fabs(x) == numeric_limits<double>::infinity(); }
 
@@ -231,4 +239,7 @@ inline bool isinf(double x) { return ::fabs(x) == numeric_limits<double>::infini
 inline double lgamma_r(double x, int* sign) {
   *sign = 1;
   return ::lgamma(x);
+}
+inline long double lgammal_r(long double x, int* sign) {
+  return lgamma_r(static_cast<double>(x), sign);
 }

@@ -61,6 +61,7 @@ Result<std::string> compile_unit(const std::string& source, int compute_capabili
     nvrtcGetProgramLogSize(program, &bytes);
     text.resize(bytes);
     nvrtcGetProgramLog(program, text.data());
+    while (!text.empty() && text.back() == '\0') text.pop_back();
   } else {
     nvrtcGetCUBINSize(program, &bytes);
     text.resize(bytes);

@@ -117,18 +117,18 @@ template <typename T>
 inline __device__ T shuffle_down(unsigned lanes, T value, int distance, int width) {
   constexpr int kWords = (sizeof(T) + 3) / 4;
   int words[kWords] = {};
-  __builtin_memcpy(words, &value, sizeof(T));
+  memcpy(words, &value, sizeof(T));
   for (int i = 0; i < kWords; ++i) words[i] = __shfl_down_sync(lanes, words[i], distance, width);
-  __builtin_memcpy(&value, words, sizeof(T));
+  memcpy(&value, words, sizeof(T));
   return value;
 }
 template <typename T>
 inline __device__ T shuffle_from(unsigned lanes, T value, int lane, int width) {
   constexpr int kWords = (sizeof(T) + 3) / 4;
   int words[kWords] = {};
-  __builtin_memcpy(words, &value, sizeof(T));
+  memcpy(words, &value, sizeof(T));
   for (int i = 0; i < kWords; ++i) words[i] = __shfl_sync(lanes, words[i], lane, width);
-  __builtin_memcpy(&value, words, sizeof(T));
+  memcpy(&value, words, sizeof(T));
   return value;
 }
 
