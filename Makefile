@@ -6,7 +6,7 @@ BUILD := build/$(PRESET)
 SOURCES := $(shell find include src tools examples tests bench -name '*.cpp' -o -name '*.h' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test fuzz format tidy footprint rate clean packages configure
+.PHONY: help demo build test operators fuzz format tidy footprint rate clean packages configure
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,10 @@ tidy: build ## run clang-tidy over the library
 	@scripts/install_packages.sh tidy
 	@find src -name '*.cpp' -not -name '*_test.cpp' -not -name '*_fuzz.cpp' \
 	  | xargs -P $(JOBS) -n 1 clang-tidy -p $(BUILD) --quiet
+
+operators: configure ## write docs/operators.md from the registry and the conformance cases
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target operators_page
+	@$(BUILD)/operators_page --write docs/operators.md
 
 rate: configure ## how fast the math library multiplies on this machine, to compare bench with
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target product_rate
