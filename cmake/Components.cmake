@@ -58,3 +58,17 @@ function(tendon_program name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE tendon_options ${ARG_LINK})
 endfunction()
+
+# tendon_gpu_test(NAME name COMMAND command...)
+# A test that needs an NVIDIA GPU, of the label gpu: skipped where the machine has none, and one
+# after the other where it has. Compiled kernels are kept in the build folder.
+function(tendon_gpu_test)
+  cmake_parse_arguments(ARG "" "NAME" "COMMAND" ${ARGN})
+  list(POP_FRONT ARG_COMMAND program)
+  if(TARGET ${program})
+    set(program $<TARGET_FILE:${program}>)
+  endif()
+  add_test(NAME ${ARG_NAME} COMMAND ${PROJECT_SOURCE_DIR}/tests/with_gpu.sh ${program} ${ARG_COMMAND})
+  set_tests_properties(${ARG_NAME} PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu
+    TIMEOUT 3600 ENVIRONMENT TENDON_CACHE=${PROJECT_BINARY_DIR}/kernel_cache)
+endfunction()

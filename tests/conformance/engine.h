@@ -1,10 +1,9 @@
 // What runs a program: the oracle or the engine itself, behind one interface.
 #pragma once
 
+#include <array>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "suite.h"
@@ -31,5 +30,16 @@ Result<std::unique_ptr<Session>> open_oracle(const Case& test);
 Result<std::unique_ptr<Session>> open_passes(const Case& test);
 /// The public API, on one CPU thread.
 Result<std::unique_ptr<Session>> open_cpu(const Case& test);
+/// The public API, on a CUDA device.
+Result<std::unique_ptr<Session>> open_cuda(const Case& test);
+
+struct Engine {
+  std::string_view name;
+  OpenSession open = nullptr;
+  bool keeps_strides = false;  // outputs are laid out as PyTorch's
+};
+inline constexpr std::array kEngines = {
+    Engine{"oracle", open_oracle}, Engine{"passes", open_passes}, Engine{"cpu", open_cpu, true},
+    Engine{"cuda", open_cuda, true}};
 
 }  // namespace tendon::conformance

@@ -32,13 +32,23 @@ struct Options {
 
 using Kind = Verdict::Kind;
 
+std::vector<std::string> engine_names() {
+  std::vector<std::string> names;
+  for (const Engine& engine : kEngines) names.emplace_back(engine.name);
+  return names;
+}
+
+/// Of a name that the command line has checked.
+const Engine& engine_called(const std::string& name) {
+  return *std::find_if(kEngines.begin(), kEngines.end(),
+                       [&](const Engine& engine) { return engine.name == name; });
+}
+
 std::vector<Verdict> run_all(const std::vector<Case>& cases, const HeldBack& held_back,
                              const Options& options) {
   std::vector<Verdict> verdicts(cases.size());
   std::atomic<std::size_t> next = 0;
-  const OpenSession open_session = options.engine == "oracle"   ? open_oracle
-                                   : options.engine == "passes" ? open_passes
-                                                                : open_cpu;
+  const Engine& engine = engine_called(options.engine);
   const auto work = [&] {
     for (std::size_t i = next++; i < cases.size(); i = next++) {
       const std::string* reason = held_back.reason(cases[i].name);
@@ -49,8 +59,8 @@ std::vector<Verdict> run_all(const std::vector<Case>& cases, const HeldBack& hel
       }
       if (options.announce) fmt::print(stderr, "{}\n", cases[i].name);
       const auto start = std::chrono::steady_clock::now();
-      verdicts[i] = run_case(cases[i], open_session,
-                             {.values = !random, .strides = open_session == open_cpu});
+      verdicts[i] =
+          run_case(cases[i], engine.open, {.values = !random, .strides = engine.keeps_strides});
       verdicts[i].seconds =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
@@ -190,7 +200,7 @@ int main(int argc, char** argv) {
   app.add_option("files", options.files, "PROGRAM.pt2 CALL.safetensors...: run this instead");
   app.add_option("--filter", options.filter, "only cases whose name matches (* and ?)");
   app.add_option("--engine", options.engine, "what runs them")
-      ->check(CLI::IsMember({"oracle", "passes", "cpu"}));
+      ->check(CLI::IsMember(tendon::conformance::engine_names()));
   app.add_option("--archive", options.archives, "operators, programs");
   app.add_option("--threads", options.threads, "cases at once; 0: one a processor");
   app.add_option("--slowest", options.slowest, "print the N slowest cases");

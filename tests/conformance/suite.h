@@ -42,9 +42,9 @@ Result<Case> case_of_files(const std::vector<std::string>& paths);
 bool matches(const std::string& pattern, const std::string& text);
 
 /// Cases that are known not to pass, with the reason: lines of "PATTERN: reason", where a pattern
-/// that starts with "oracle/", "passes/" or "cpu/" is for one engine only; '#' starts a comment. A
-/// reason that starts with "random" means that a case is run, and only the types and sizes of its
-/// outputs are compared.
+/// that starts with "oracle/", "passes/", "cpu/" or "cuda/" is for one engine only; '#' starts a
+/// comment. A reason that starts with "random" means that a case is run, and only the types and
+/// sizes of its outputs are compared.
 class HeldBack {
  public:
   static Result<HeldBack> read(const std::string& path, const std::string& engine);

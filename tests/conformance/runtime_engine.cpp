@@ -34,9 +34,9 @@ class TemporaryFile {
   std::filesystem::path path_;
 };
 
-class CpuSession final : public Session {
+class RuntimeSession final : public Session {
  public:
-  CpuSession(Program program, Method method)
+  RuntimeSession(Program program, Method method)
       : program_(std::move(program)), method_(std::move(method)) {}
 
   Result<std::vector<Output>> run(const std::vector<Tensor>& inputs) override {
@@ -62,16 +62,23 @@ class CpuSession final : public Session {
   Method method_;
 };
 
-}  // namespace
-
-Result<std::unique_ptr<Session>> open_cpu(const Case& test) {
+Result<std::unique_ptr<Session>> open_on(Device device, const Case& test) {
   const TemporaryFile file(test.name + ".pt2", *test.program);
-  TENDON_ASSIGN_OR_RETURN(Program program, Program::load(file.path()));
+  LoadOptions load_options;
+  load_options.device = device;
+  TENDON_ASSIGN_OR_RETURN(Program program, Program::load(file.path(), load_options));
   MethodOptions options;
   options.threads = 1;
   TENDON_ASSIGN_OR_RETURN(Method method, Method::create(program, options));
   return std::unique_ptr<Session>(
-      std::make_unique<CpuSession>(std::move(program), std::move(method)));
+      std::make_unique<RuntimeSession>(std::move(program), std::move(method)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> open_cpu(const Case& test) { return open_on(Device::kCpu, test); }
+Result<std::unique_ptr<Session>> open_cuda(const Case& test) {
+  return open_on(Device::kCuda, test);
 }
 
 }  // namespace tendon::conformance
