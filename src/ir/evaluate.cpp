@@ -4,7 +4,6 @@
 #include <cstring>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -13,8 +12,6 @@
 namespace tendon::ir {
 
 namespace {
-
-using SymbolValues = std::unordered_map<const Symbol*, std::int64_t>;
 
 /// The same elements as a real tensor with a last axis of size 2.
 TensorView as_real(const TensorView& complex) {
@@ -72,6 +69,7 @@ class Evaluation {
     }
     return tensors;
   }
+  const SymbolValues& symbols() const { return symbols_; }
 
  private:
   std::string name_of(const Node& node) const {
@@ -394,6 +392,7 @@ Result<EvaluationOutputs> evaluate(const Graph& graph, std::span<const TensorVie
     TENDON_ASSIGN_OR_RETURN(Tensor copy, tensor.contiguous_copy());
     outputs.tensors.push_back(std::move(copy));
   }
+  outputs.symbols = evaluation.symbols();
   return outputs;
 }
 

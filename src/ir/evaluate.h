@@ -3,7 +3,9 @@
 // once.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/graph.h"
@@ -12,9 +14,11 @@
 
 namespace tendon::ir {
 
-/// Row-major tensors, one for each of Graph::outputs.
+using SymbolValues = std::unordered_map<const Symbol*, std::int64_t>;
+
 struct EvaluationOutputs {
-  std::vector<Tensor> tensors;
+  std::vector<Tensor> tensors;  // row-major, one for each of Graph::outputs
+  SymbolValues symbols;         // of the inputs' sizes, and those that data gave
 };
 
 /// Runs the graph on inputs, constants and states by their index, with any strides. Symbols get

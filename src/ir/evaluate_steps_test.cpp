@@ -57,6 +57,9 @@ TEST_F(EvaluateTest, CompactDefinesItsCount) {
   const auto outputs = run({data, bools({4}, {false, true, false, true})});
   EXPECT_THAT(elements<float>(outputs[0]), ElementsAre(2, 4));
   EXPECT_EQ(*outputs[1].as<std::int64_t>(), 4);
+  const auto evaluated = try_run({data, bools({4}, {true, true, false, true})});
+  ASSERT_TRUE(evaluated.ok());
+  EXPECT_EQ(evaluated->symbols.at(count.get()), 3);
   EXPECT_EQ(run({data, bools({4}, {false, false, false, false})})[0].elements(), 0);
 }
 
