@@ -1,16 +1,13 @@
 // Drives the tendon command as a user does: arguments in, exit code and text out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "command_outcome.h"
 #include "tensor/tensor_file.h"
 
 namespace tendon::tools {
@@ -26,33 +23,6 @@ const std::string kMlp = kPrograms + "dynamic_batch_mlp";
 const std::string kCounter = kPrograms + "buffer_counter";
 const std::string kChannelsLast = kPrograms + "channels_last_output_dynamic_batch";
 const std::string kNoneOutputs = kPrograms + "constant_and_none_outputs";
-
-struct Outcome {
-  int exit_code = -1;
-  std::string out, err;
-};
-
-Outcome tendon(const std::string& arguments) {
-  const std::string err_path = ::testing::TempDir() + std::to_string(::getpid()) + "_stderr.txt";
-  const std::string command = TENDON_COMMAND " " + arguments + " 2>" + err_path;
-  Outcome outcome;
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  std::array<char, 4096> buffer{};
-  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
-    outcome.out.append(buffer.data(), count);
-  }
-  const int status = ::pclose(pipe);
-  if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
-  std::ifstream err(err_path);
-  outcome.err.assign(std::istreambuf_iterator<char>(err), {});
-  return outcome;
-}
-
-/// A path of this process's own: tests run side by side.
-std::string temporary(const std::string& name) {
-  return ::testing::TempDir() + std::to_string(::getpid()) + "_" + name;
-}
 
 std::string cases(const std::string& program, std::initializer_list<int> numbers) {
   std::string text;
@@ -119,6 +89,11 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"run " + kMlp + ".pt2 --device tpu", {"--device", "tpu", "cpu,cuda"}},
         Mistake{"run " + kMlp + ".pt2 --precision tf32", {"--precision tf32", "use strict"}},
         Mistake{"run " + kMlp + ".pt2 --cuda-graph auto", {"--cuda-graph needs --device cuda"}},
+        Mistake{"run " + kMlp + ".pt2 --cuda-graph on", {"--cuda-graph", "on", "auto,off,strict"}},
+        Mistake{"run " + kMlp + ".pt2 --cache-folder kernels",
+                {"--cache-folder needs --device cuda"}},
+        Mistake{"run " + kMlp + ".pt2 --device cuda --cache-folder \"\"",
+                {"--cache-folder", "empty, expected a name"}},
         Mistake{"run " + kMlp + ".pt2 --threads -1", {"--threads", "'-1'", "from 0 to 1024"}},
         Mistake{"run " + kMlp + ".pt2 --threads 2x", {"--threads", "'2x'", "a whole number"}},
         Mistake{"run " + kMlp + ".pt2 --seed -1", {"--seed", "'-1'", "from 0 to"}},

@@ -46,8 +46,10 @@ void add_session(CLI::App& command, SessionOptions& session) {
                   "Replay calls as CUDA graphs (only with --device cuda): where that is possible\n"
                   "(auto, the default), never, or refuse calls that cannot be captured whole")
       ->check(CLI::IsMember({"auto", "off", "strict"}));
-  command.add_option("--cache-folder", session.cache_folder,
-                     "Keep compiled kernels there (only with --device cuda)");
+  command
+      .add_option("--cache-folder", session.cache_folder,
+                  "Keep compiled kernels there (only with --device cuda)")
+      ->check(not_empty());
   command.add_option("--threads", session.threads, "CPU threads; 0: OMP_NUM_THREADS, or all")
       ->check(number_in(0, 1024))
       ->capture_default_str();
