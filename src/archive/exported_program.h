@@ -161,8 +161,8 @@ struct Program {
   std::unordered_map<std::string, Weight> weights;  // by FQN
   /// Fills the weights of a bare graph, which have memory but no values before; empty for archives.
   std::function<void()> draw_weights;
-  std::vector<Tensor> sample_inputs;                // the tensors among the stored (args, kwargs)
-  std::string input_tree, output_tree;              // pytree specs, JSON text
+  std::vector<Tensor> sample_inputs;    // the tensors among the stored (args, kwargs)
+  std::string input_tree, output_tree;  // pytree specs, JSON text
   std::string torch_version;
   int schema_major = 8, schema_minor = 0;
   std::vector<std::string> warnings;

@@ -19,9 +19,10 @@ struct ReadOptions {
 };
 
 /// A `.pt2` archive (any layout that can be read without Python), or a bare graph: `.json` or
-/// `.json.gz` holding an ExportedProgram, whose weights are drawn from the seed once Program::draw_weights is called. Weights of an
-/// archive lie in the mapped file: nothing is copied, and they are not compared with their
-/// checksums; programs are. A weight that nobody holds any more leaves physical memory.
+/// `.json.gz` holding an ExportedProgram, whose weights are drawn from the seed once
+/// Program::draw_weights is called. Weights of an archive lie in the mapped file: nothing is
+/// copied, and they are not compared with their checksums; programs are. A weight that nobody holds
+/// any more leaves physical memory.
 /// Errors: NotFound (file, model), InvalidArgument (another kind of file, which the message names),
 /// DataLoss (truncated, altered, contradicts itself), Unimplemented (needs what cannot be read),
 /// ResourceExhausted.

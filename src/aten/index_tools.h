@@ -1,5 +1,5 @@
-// Index arithmetic that shape lowerings share; an addition to toolbox.h for operators that rearrange,
-// select or window elements.
+// Index arithmetic that shape lowerings share; an addition to toolbox.h for operators that
+// rearrange, select or window elements.
 #pragma once
 
 #include <functional>
@@ -27,8 +27,8 @@ struct SliceRange {
 };
 SliceRange clamp_slice(const std::optional<Size>& start, const std::optional<Size>& end,
                        std::int64_t step, const Size& size);
-/// Throws InvalidProgram with `message` if the condition is known to be false; checks it at run time
-/// if it is not known to be true.
+/// Throws InvalidProgram with `message` if the condition is known to be false; checks it at run
+/// time if it is not known to be true.
 void require(Builder& b, const Size& condition, const std::string& message);
 /// "[2, 3]" as PyTorch prints sizes.
 inline std::string shape_text(const Shape& shape) { return ir::to_string(shape); }

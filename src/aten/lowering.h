@@ -63,8 +63,7 @@ class Lowering {
   void define_outputs(const archive::Graph& graph, const archive::Node& node,
                       const Outputs& outputs);
   void define_output(const archive::Graph& graph, const archive::Argument& argument,
-                     const Output& output,
-                     bool unlike_export);
+                     const Output& output, bool unlike_export);
   std::vector<Arguments::Value> operand_list(const archive::Argument& argument);
   bool reads_poisoned(const archive::Node& node) const;
   void poison_outputs(const archive::Node& node);

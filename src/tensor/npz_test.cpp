@@ -1,9 +1,8 @@
 #include "tensor/npz.h"
 
-#include <unistd.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <complex>
 #include <fstream>
