@@ -15,8 +15,8 @@ Result<std::unique_ptr<MathLibraries>> MathLibraries::open() {
   made->library_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (made->library_ == nullptr) {
     const char* reason = dlerror();
-    return Status(StatusCode::kNotFound, "cannot open cuBLASLt, which programs on CUDA need: " +
-                                             std::string(reason != nullptr ? reason : name));
+    return Status(StatusCode::kNotFound,
+                  "cannot open cuBLASLt: " + std::string(reason != nullptr ? reason : name));
   }
   const auto find = [&](auto& function, const char* symbol) -> Status {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(

@@ -1,4 +1,5 @@
-// cuBLASLt, opened at run time, so that it is not linked.
+// cuBLASLt, opened at run time, so that it is not linked. Where it is missing, products are made by
+// kernels of our own.
 #pragma once
 
 #include <cublasLt.h>
@@ -34,6 +35,9 @@ class MathLibraries {
     decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set = nullptr;
     decltype(&cublasLtMatmulAlgoGetHeuristic) choose = nullptr;
   };
+  /// These functions stand for the library, in tests. The handle is null.
+  explicit MathLibraries(const Functions& functions) : functions_(functions) {}
+
   const Functions& functions() const { return functions_; }
   cublasLtHandle_t handle() const { return handle_; }
 
