@@ -154,7 +154,7 @@ Status FakeMethod::run(std::span<const TensorView> inputs,
 }
 
 std::optional<std::int64_t> FakeMethod::symbol(const ir::Symbol& symbol) const {
-  return value_in(symbols_, symbol);
+  return symbol.from_data ? value_in(symbols_, symbol) : std::nullopt;
 }
 
 Device FakeMethod::output_device(std::size_t index) const {

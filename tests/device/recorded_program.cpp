@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 
 #include "tensor/compare.h"
@@ -37,8 +38,10 @@ std::string program_file(const std::string& name) { return write_program(find_ca
 
 RecordedProgram load_recorded(const std::string& name, const LoadOptions& options) {
   const conformance::Case test = find_case(name);
-  auto program = Program::load(write_program(test), options);
+  const std::string path = write_program(test);
+  auto program = Program::load(path, options);
   EXPECT_TRUE(program.ok()) << program.status().to_string();
+  std::remove(path.c_str());  // it stays mapped
   RecordedProgram recorded{std::move(*program), {}};
   for (std::size_t i = 0; i < test.calls.size(); ++i) {
     auto call = test.call(i);
