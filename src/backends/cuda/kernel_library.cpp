@@ -132,6 +132,7 @@ Status KernelLibrary::load(int compute_capability, const KernelCache& cache) {
 
 Status KernelLibrary::launch(KernelId id, cudaStream_t stream, std::int64_t blocks, int threads,
                              int shared_bytes, void** parameters) const {
+  if (launcher_) return launcher_(id, stream, blocks, threads, shared_bytes, parameters);
   TENDON_ASSIGN_OR_RETURN(const Driver* driver, Driver::get());
   TENDON_CUDA(
       driver->launch_kernel(functions_[static_cast<std::size_t>(id)], static_cast<unsigned>(blocks),

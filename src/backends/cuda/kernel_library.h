@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,6 +36,11 @@ class KernelLibrary {
   Status launch(KernelId id, cudaStream_t stream, std::int64_t blocks, int threads,
                 int shared_bytes, void** parameters) const;
 
+  /// Instead of the driver: kernels run elsewhere (tests, on the host).
+  using Launcher = std::function<Status(KernelId id, cudaStream_t stream, std::int64_t blocks,
+                                        int threads, int shared_bytes, void** parameters)>;
+  void launch_by(Launcher launcher) { launcher_ = std::move(launcher); }
+
   KernelLibrary() = default;
   ~KernelLibrary();
   KernelLibrary(const KernelLibrary&) = delete;
@@ -45,6 +51,7 @@ class KernelLibrary {
   std::unordered_map<std::string, KernelId> ids_;
   std::vector<CUmodule> modules_;
   std::vector<CUfunction> functions_;
+  Launcher launcher_;
 };
 
 /// Device code of one unit for a compute capability (90: sm_90), by NVRTC. Errors: Internal, with
