@@ -29,7 +29,14 @@ add_custom_command(OUTPUT ${embedded}
     -P ${PROJECT_SOURCE_DIR}/cmake/EmbedText.cmake
   DEPENDS ${device_code} ${PROJECT_SOURCE_DIR}/cmake/EmbedText.cmake VERBATIM)
 
-tendon_component(backends/cuda PUBLIC tendon_schedule CUDA::cudart_static CUDA::nvrtc
+tendon_component(backends/cuda PUBLIC tendon_schedule tendon_tensor CUDA::cudart_static CUDA::nvrtc
   PRIVATE ${CMAKE_DL_LIBS})
 target_sources(tendon_backends_cuda PRIVATE ${embedded})
 target_include_directories(tendon_backends_cuda PRIVATE ${PROJECT_BINARY_DIR}/embedded)
+
+# One library with everything inside, next to the programs that load it.
+add_library(tendon_cuda SHARED ${folder}/cuda_backend.cpp)
+target_link_libraries(tendon_cuda PRIVATE tendon_options tendon_backends_cuda)
+target_link_options(tendon_cuda PRIVATE -Wl,--exclude-libs,ALL)
+set_target_properties(tendon_cuda PROPERTIES
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR} CXX_VISIBILITY_PRESET hidden)

@@ -41,6 +41,12 @@ struct MethodOptions {
   int max_cuda_graphs = 8;
   /// The stream (cudaStream_t) that runs are put into; null: one of the method's own.
   void* cuda_stream = nullptr;
+  /// Runs only put their work into the stream and return; `wait`, or what the caller does in the
+  /// same stream, comes after it. Inputs on the device must stay as they are until then, every
+  /// output must be bound to device memory, and its size known from the inputs; what a run does not
+  /// allow is FailedPrecondition. The first run with given sizes waits. A run that meets an error
+  /// in the data writes nothing, nor do those after it, until run or wait has returned the error.
+  bool cuda_stream_order = false;
 };
 
 /// How runs of one key, a set of input sizes and dtypes, are captured.
@@ -95,6 +101,10 @@ class Method {
   /// either. Pass nullptr to unbind. Errors: InvalidArgument (too small, no finite bound, no such
   /// output).
   Status bind_output(std::size_t index, void* data, std::size_t bytes);
+
+  /// With MethodOptions::cuda_stream_order: waits until the runs so far have ended. Errors: those of
+  /// run that only the data shows. Otherwise runs have ended when they return.
+  Status wait();
 
   /// Sets mutable buffers (counters, caches) back to what the program was saved with.
   Status reset();

@@ -26,6 +26,8 @@ struct DeviceMethodOptions {
   int max_graphs = 8;
   /// A stream of the caller's (cudaStream_t), or null: a stream of the method's own.
   void* stream = nullptr;
+  /// See MethodOptions::cuda_stream_order.
+  bool stream_order = false;
 };
 
 /// One execution context on a device. One thread at a time.
@@ -37,6 +39,8 @@ class DeviceMethod {
   /// it returns, outputs are complete, states advanced, and what the program writes to inputs is
   /// written; after an error none of it is.
   virtual Status run(std::span<const TensorView> inputs, std::span<const SymbolValue> known) = 0;
+  /// In stream order: waits for the runs so far. Errors: those that they met.
+  virtual Status wait() = 0;
   /// The value that the last run gave a symbol from data, within its range.
   virtual std::optional<std::int64_t> symbol(const ir::Symbol& symbol) const = 0;
   /// Where user output `index` lies after a run, and in whose memory.

@@ -5,8 +5,8 @@
 
 #include "base/status_macros.h"
 #include "runtime/plan_instance.h"
-#include "runtime/strided_write.h"
 #include "tensor/strided_copy.h"
+#include "tensor/strided_write.h"
 
 namespace tendon::runtime {
 
@@ -53,7 +53,7 @@ class DenseOperand {
       return;
     }
     view_.data = target;
-    copy_from_contiguous(data, view_);
+    tensor::copy_from_contiguous(data, view_);
   }
   std::int64_t bytes() const { return static_cast<std::int64_t>(view_.bytes()); }
   std::int64_t bytes_of_slice() const {

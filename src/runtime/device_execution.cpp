@@ -24,6 +24,7 @@ Result<std::unique_ptr<DeviceExecution>> DeviceExecution::create(
   method_options.graphs = options.cuda_graphs;
   method_options.max_graphs = options.max_cuda_graphs;
   method_options.stream = options.cuda_stream;
+  method_options.stream_order = options.cuda_stream_order;
   TENDON_ASSIGN_OR_RETURN(execution->method_,
                           execution->device_program_->make_method(method_options));
   execution->seed_ = options.seed;

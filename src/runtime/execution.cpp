@@ -5,8 +5,8 @@
 
 #include "base/parallel.h"
 #include "base/status_macros.h"
-#include "runtime/strided_write.h"
 #include "tensor/strided_copy.h"
+#include "tensor/strided_write.h"
 
 namespace tendon::runtime {
 
@@ -110,7 +110,7 @@ void Execution::commit(std::span<const TensorView> inputs) {
       const TensorView& state = states_[index].view();
       if (state.bytes() > 0) std::memcpy(state.data, data, state.bytes());
     } else {
-      copy_from_contiguous(data, inputs[index]);
+      tensor::copy_from_contiguous(data, inputs[index]);
     }
   }
 }

@@ -22,6 +22,7 @@ class Execution final : public Runner {
 
   Result<std::span<const TensorView>> run(std::span<const TensorView> inputs) override;
   Status bind_output(std::size_t index, void* data, std::size_t bytes) override;
+  Status wait() override { return {}; }
   Status reset() override;
   MethodStats stats() const override;
 

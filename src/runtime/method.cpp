@@ -23,6 +23,7 @@ Status Method::bind_output(std::size_t index, void* data, std::size_t bytes) {
   return impl_->bind_output(index, data, bytes);
 }
 
+Status Method::wait() { return impl_->wait(); }
 Status Method::reset() { return impl_->reset(); }
 
 MethodStats Method::stats() const { return impl_->stats(); }

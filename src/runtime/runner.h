@@ -17,6 +17,7 @@ class Runner {
   virtual ~Runner() = default;
   virtual Result<std::span<const TensorView>> run(std::span<const TensorView> inputs) = 0;
   virtual Status bind_output(std::size_t index, void* data, std::size_t bytes) = 0;
+  virtual Status wait() = 0;
   virtual Status reset() = 0;
   virtual MethodStats stats() const = 0;
 };

@@ -26,6 +26,7 @@ class FakeMethod final : public backends::DeviceMethod {
              std::span<const backends::SymbolValue> known) override;
   /// Nothing to wait for: a run is complete when it returns.
   Status wait() { return {}; }
+  Status wait() override { return {}; }
   std::optional<std::int64_t> symbol(const ir::Symbol& symbol) const override;
   void* output(std::size_t index) const override { return outputs_[index].data; }
   Device output_device(std::size_t index) const override;

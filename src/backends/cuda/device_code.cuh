@@ -5,6 +5,7 @@
 // Below: what elements mean is written once, for the CPU and for the GPU.
 #include "base/half.h"
 #include "compact.cuh"
+#include "copy_bytes.cuh"
 #include "define_symbol.cuh"
 #include "error_table.cuh"
 #include "ir/op.h"

@@ -10,6 +10,12 @@ void KnownSizes::forget_data() {
   std::erase_if(values_, [](const auto& entry) { return entry.first->from_data; });
 }
 
+void KnownSizes::limit(const ir::Symbol& symbol, std::int64_t upper) {
+  ir::Symbol narrower = symbol;
+  narrower.upper = std::min(symbol.upper, std::max(symbol.lower, upper));
+  limited_[&symbol] = std::make_shared<const ir::Symbol>(std::move(narrower));
+}
+
 std::optional<std::int64_t> KnownSizes::value(const ir::Symbol& symbol) const {
   const auto found = values_.find(&symbol);
   return found == values_.end() ? std::nullopt : std::optional(found->second);
@@ -19,17 +25,18 @@ Result<std::int64_t> KnownSizes::exact(const ir::Size& size) const {
   if (size.is_constant()) return size.constant();
   const auto number = size.evaluate([this](const ir::Symbol& symbol) { return value(symbol); });
   if (number) return *number;
-  return Status(StatusCode::kInternal, "size " + size.to_string() + " is not known on the host");
+  return Status(StatusCode::kResourceExhausted,
+                "size " + size.to_string() + " is not known on the host yet");
 }
-
-bool KnownSizes::has_bound(const ir::Size& size) const { return upper_bound(size).ok(); }
 
 Result<std::int64_t> KnownSizes::upper_bound(const ir::Size& size) const {
   if (size.is_constant()) return size.constant();
   const ir::Size known =
       size.substitute([this](const ir::Symbol& symbol) -> std::optional<ir::Size> {
-        const auto number = value(symbol);
-        return number ? std::optional(ir::Size(*number)) : std::nullopt;
+        if (const auto number = value(symbol)) return ir::Size(*number);
+        const auto limited = limited_.find(&symbol);
+        if (limited != limited_.end()) return ir::Size::symbol(limited->second);
+        return std::nullopt;
       });
   const std::int64_t upper = known.bounds().upper;
   if (upper != ir::kUnbounded) return upper;

@@ -7,11 +7,14 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "backends/cuda/known_sizes.h"
 #include "tendon/status.h"
 
 namespace tendon::backends::cuda {
+
+class HostAccess;
 
 /// Device memory that a launch works on.
 struct Launch {
@@ -20,6 +23,7 @@ struct Launch {
   std::int64_t* symbols = nullptr;      // values, by SymbolNumbers
   void* errors = nullptr;               // tendon::device::ErrorTable of error_table.cuh
   std::byte* scratch = nullptr;         // step.scratch_bytes() bytes, 256-byte aligned
+  HostAccess* host = nullptr;           // for steps with a host_reason only
 };
 
 /// Not thread-safe: a method has its own.
@@ -34,8 +38,12 @@ class Step {
   virtual Status enqueue(const Launch& launch) = 0;
   /// Bytes of scratch that enqueue needs with the sizes of the last bind.
   virtual std::size_t scratch_bytes() const { return 0; }
-  /// Whether bind needs exact values of sizes from data: the host reads them back before.
-  virtual bool needs_exact_sizes() const { return false; }
+  /// Why the host takes part in every run with the sizes of the last bind (a condition in the data,
+  /// say); empty: enqueue needs no host.
+  virtual std::string host_reason() const { return {}; }
+  /// Of a step with a host_reason: captures what needs no host, through the launch's stream, which
+  /// is for captures alone. Errors say why something could not be captured; it still runs.
+  virtual Status capture(const Launch&) { return {}; }
 };
 
 using StepResult = Result<std::unique_ptr<Step>>;

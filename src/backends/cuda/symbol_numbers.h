@@ -17,6 +17,11 @@ class SymbolNumbers {
     if (fresh) symbols_.push_back(&symbol);
     return entry->second;
   }
+  /// -1: it has none.
+  int find(const ir::Symbol& symbol) const {
+    const auto entry = numbers_.find(&symbol);
+    return entry == numbers_.end() ? -1 : entry->second;
+  }
   const std::vector<const ir::Symbol*>& symbols() const { return symbols_; }
 
  private:

@@ -3,9 +3,9 @@
 
 #include "tendon/tensor.h"
 
-namespace tendon::runtime {
+namespace tendon::tensor {
 
 /// Writes row-major elements to strided memory. They must not overlap.
 void copy_from_contiguous(const void* source, const TensorView& destination);
 
-}  // namespace tendon::runtime
+}  // namespace tendon::tensor

@@ -1,8 +1,8 @@
-#include "runtime/strided_write.h"
+#include "tensor/strided_write.h"
 
 #include <cstring>
 
-namespace tendon::runtime {
+namespace tendon::tensor {
 
 namespace {
 
@@ -32,4 +32,4 @@ void copy_from_contiguous(const void* source, const TensorView& destination) {
              destination, 0);
 }
 
-}  // namespace tendon::runtime
+}  // namespace tendon::tensor
