@@ -30,7 +30,7 @@ Result<Program> read(const std::string& bytes, const ReadOptions& options = {}) 
 
 std::string number(std::uint64_t value, int bytes) {
   std::string text;
-  for (int i = 0; i < bytes; ++i) text.push_back(static_cast<char>(value >> (8 * i)));
+  for (int i = 0; i < bytes; ++i, value >>= 8) text.push_back(static_cast<char>(value));
   return text;
 }
 
