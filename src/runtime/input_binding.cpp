@@ -60,9 +60,14 @@ class InputBinder {
                      std::string(dtype_name(expected.dtype)));
     }
     if (!reaches(device_, view)) return invalid(name_of(i) + " is not in CPU memory");
-    if (view.sizes.size() != expected.shape.size() || view.strides.size() != view.sizes.size()) {
+    if (view.sizes.size() != expected.shape.size()) {
       return invalid(name_of(i) + " has rank " + std::to_string(view.sizes.size()) + ", expected " +
                      ir::to_string(expected.shape));
+    }
+    if (view.strides.size() != view.sizes.size()) {
+      return invalid(name_of(i) + " has " + std::to_string(view.strides.size()) +
+                     " strides, expected one for each of its " + std::to_string(view.sizes.size()) +
+                     " axes");
     }
     if (view.data == nullptr && view.elements() != 0) return invalid(name_of(i) + " has no data");
     for (std::size_t axis = 0; axis < view.sizes.size(); ++axis) {
