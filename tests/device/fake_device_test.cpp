@@ -1,11 +1,9 @@
 // What the runtime hands to a device and takes from it, as only a device that tells can show.
 #include "fake_device.h"
 
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -17,12 +15,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-/// Where bound outputs and inputs lie on the device.
-std::byte* device_memory() {
-  void* library = ::dlopen(TENDON_FAKE_DEVICE, RTLD_NOW);
-  return static_cast<std::byte*>(::dlsym(library, kFakeDeviceMemory));
-}
 
 class FakeDevice : public DeviceTest {};
 
@@ -45,43 +37,6 @@ TEST_F(FakeDevice, SizesFromDataAreThoseOfTheRun) {
     expect_all_right(method, recorded);
     expect_right(method, recorded, 0);
   }
-}
-
-TEST_F(FakeDevice, OutputsMayBeBoundToItsMemory) {
-  const RecordedProgram recorded = load(kTwoBatches);
-  Method method = make(recorded);
-  ASSERT_TRUE(method.bind_output(0, device_memory(), 9 * sizeof(float)).ok());
-  for (const std::size_t call : {1u, 2u}) {
-    const auto outputs = method.run(recorded.inputs(call));
-    ASSERT_TRUE(outputs.ok()) << outputs.status().to_string();
-    recorded.expect_outputs(call, *outputs);
-    EXPECT_EQ((*outputs)[0].device, Device::kCuda);
-    EXPECT_EQ((*outputs)[0].data, device_memory());
-  }
-  ASSERT_TRUE(method.bind_output(0, nullptr, 0).ok());
-  const auto outputs = method.run(recorded.inputs(0));
-  ASSERT_TRUE(outputs.ok()) << outputs.status().to_string();
-  EXPECT_EQ((*outputs)[0].device, Device::kCpu);
-}
-
-TEST_F(FakeDevice, InputsMayLieOnTheDevice) {
-  const RecordedProgram recorded = load(kTwoBatches);
-  std::vector<TensorView> inputs = recorded.inputs(0);
-  std::memcpy(device_memory(), inputs[1].data, inputs[1].bytes());
-  inputs[1].data = device_memory();
-  inputs[1].device = Device::kCuda;
-  Method method = make(recorded);
-  for (int round = 0; round < 2; ++round) {
-    const auto outputs = method.run(inputs);
-    ASSERT_TRUE(outputs.ok()) << outputs.status().to_string();
-    recorded.expect_outputs(0, *outputs);
-  }
-  EXPECT_EQ(method.stats().shape_keys, 1);
-
-  const RecordedProgram on_cpu = load_recorded(kTwoBatches, {});
-  Method cpu_method = make(on_cpu);
-  EXPECT_THAT(cpu_method.run(inputs).status().message(),
-              HasSubstr("input 1 ('a_1') is not in CPU memory"));
 }
 
 TEST_F(FakeDevice, StatsSayHowEveryKeyIsCaptured) {

@@ -22,7 +22,7 @@ FakeGraphs::FakeGraphs(CudaGraphs mode, int max_graphs, std::string obstacle)
 
 Status FakeGraphs::admit() const {
   if (mode_ != CudaGraphs::kStrict || obstacle_.empty()) return {};
-  return Status(StatusCode::kFailedPrecondition, "the run cannot be captured whole: " + obstacle_);
+  return Status(StatusCode::kInvalidArgument, "the run cannot be captured whole: " + obstacle_);
 }
 
 void FakeGraphs::count(std::span<const TensorView> inputs) {

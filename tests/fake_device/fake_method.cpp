@@ -1,11 +1,11 @@
 #include "fake_method.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "base/status_macros.h"
 #include "fake_memory.h"
+#include "tensor/strided_write.h"
 
 namespace tendon::test {
 
@@ -21,25 +21,6 @@ TensorView as_real(TensorView view) {
   view.sizes.push_back(2);
   view.strides.push_back(1);
   return view;
-}
-
-const std::byte* write_axis(const std::byte* source, std::byte* data, const TensorView& view,
-                            std::size_t axis) {
-  const auto element = static_cast<std::int64_t>(dtype_size(view.dtype));
-  if (axis == view.sizes.size()) {
-    std::memcpy(data, source, static_cast<std::size_t>(element));
-    return source + element;
-  }
-  for (std::int64_t i = 0; i < view.sizes[axis]; ++i) {
-    source = write_axis(source, data, view, axis + 1);
-    data += view.strides[axis] * element;
-  }
-  return source;
-}
-
-/// Row-major values into strided memory.
-void write(const Tensor& values, const TensorView& target) {
-  write_axis(values.as<const std::byte>(), target.as<std::byte>(), target, 0);
 }
 
 /// Bytes from the first element to the end of the last one.
@@ -68,7 +49,8 @@ FakeMethod::FakeMethod(std::shared_ptr<const FakeProgram> program,
                        const backends::DeviceMethodOptions& options)
     : program_(std::move(program)),
       graphs_(options.graphs, options.max_graphs, obstacle(*program_->plan)),
-      stream_(static_cast<FakeStream*>(options.stream)) {
+      stream_(static_cast<FakeStream*>(options.stream)),
+      stream_order_(options.stream_order) {
   std::size_t count = 0;
   for (const ir::GraphOutput& output : program_->plan->graph->outputs) {
     if (output.kind == ir::GraphOutput::Kind::kUser)
@@ -103,8 +85,30 @@ Result<TensorView> FakeMethod::place(const ir::GraphOutput& output, const Tensor
   return view;
 }
 
+Status FakeMethod::check_stream_order() const {
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (is_device_memory(outputs_[i].bound)) continue;
+    return Status(
+        StatusCode::kFailedPrecondition,
+        "runs in stream order: output " + std::to_string(i) + " is not bound to device memory");
+  }
+  return {};
+}
+
 Status FakeMethod::run(std::span<const TensorView> inputs,
                        std::span<const backends::SymbolValue> known) {
+  if (!stream_order_) return run_now(inputs, known);
+  TENDON_RETURN_IF_ERROR(wait());
+  TENDON_RETURN_IF_ERROR(check_stream_order());
+  Status status = run_now(inputs, known);
+  // The first run waits.
+  if (!std::exchange(has_run_, true)) return status;
+  late_error_ = std::move(status);
+  return {};
+}
+
+Status FakeMethod::run_now(std::span<const TensorView> inputs,
+                           std::span<const backends::SymbolValue> known) {
   TENDON_RETURN_IF_ERROR(graphs_.admit());
   if (stream_ != nullptr) ++stream_->runs;
   std::vector<TensorView> constants, states;
@@ -145,7 +149,7 @@ Status FakeMethod::run(std::span<const TensorView> inputs,
       states_[index] = evaluated.tensors[i];
       continue;
     }
-    write(evaluated.tensors[i], targets[i]);
+    tensor::copy_from_contiguous(evaluated.tensors[i].view().data, targets[i]);
     if (output.kind == ir::GraphOutput::Kind::kUser) outputs_[index].data = targets[i].data;
   }
   symbols_ = std::move(evaluated.symbols);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "backends/device.h"
@@ -24,9 +25,8 @@ class FakeMethod final : public backends::DeviceMethod {
 
   Status run(std::span<const TensorView> inputs,
              std::span<const backends::SymbolValue> known) override;
-  /// Nothing to wait for: a run is complete when it returns.
-  Status wait() { return {}; }
-  Status wait() override { return {}; }
+  /// Runs are complete when they return; in stream order their errors wait here.
+  Status wait() override { return std::exchange(late_error_, {}); }
   std::optional<std::int64_t> symbol(const ir::Symbol& symbol) const override;
   void* output(std::size_t index) const override { return outputs_[index].data; }
   Device output_device(std::size_t index) const override;
@@ -44,6 +44,8 @@ class FakeMethod final : public backends::DeviceMethod {
     void* data = nullptr;  // after a run
   };
 
+  Status run_now(std::span<const TensorView> inputs, std::span<const backends::SymbolValue> known);
+  Status check_stream_order() const;
   /// Where a run's output goes, if it fits.
   Result<TensorView> place(const ir::GraphOutput& output, const Tensor& values,
                            const ir::SymbolValues& symbols);
@@ -51,6 +53,9 @@ class FakeMethod final : public backends::DeviceMethod {
   std::shared_ptr<const FakeProgram> program_;
   FakeGraphs graphs_;
   FakeStream* stream_ = nullptr;
+  bool stream_order_ = false;
+  bool has_run_ = false;
+  Status late_error_;
   std::vector<Output> outputs_;
   std::vector<Tensor> states_;
   ir::SymbolValues symbols_;  // of the last run
