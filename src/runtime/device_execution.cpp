@@ -49,7 +49,6 @@ void DeviceExecution::find_input_symbols() {
 }
 
 Status DeviceExecution::prepare_key(std::span<const TensorView> inputs) {
-  key_.clear();
   TENDON_RETURN_IF_ERROR(bind_inputs(program_->lowered(), Device::kCuda, inputs, symbols_));
   known_.clear();
   for (const ir::Symbol* symbol : input_symbols_) {

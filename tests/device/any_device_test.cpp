@@ -80,6 +80,8 @@ TEST_F(AnyDevice, InputsThatDoNotFitAreRefusedAndNothingIsWritten) {
     }
   }
   EXPECT_EQ(method.stats().runs, runs);
+  // A mistake costs no preparation.
+  EXPECT_EQ(method.stats().shape_keys, 1);
 }
 
 TEST_F(AnyDevice, EveryCallHasTheShapesOfItsInputs) {
