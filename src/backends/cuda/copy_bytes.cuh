@@ -3,6 +3,10 @@
 
 namespace tendon::device {
 
+struct alignas(16) CopiedWord {
+  unsigned long long first, second;
+};
+
 /// By words of 16 bytes where both addresses allow it.
 inline __device__ void copy_bytes(char* to, const char* from, long long bytes) {
   const long long first = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -10,11 +14,11 @@ inline __device__ void copy_bytes(char* to, const char* from, long long bytes) {
   const auto address = reinterpret_cast<unsigned long long>(to) |
                        reinterpret_cast<unsigned long long>(from);
   long long done = 0;
-  if (address % sizeof(uint4) == 0) {
-    const long long words = bytes / static_cast<long long>(sizeof(uint4));
+  if (address % sizeof(CopiedWord) == 0) {
+    const long long words = bytes / static_cast<long long>(sizeof(CopiedWord));
     for (long long i = first; i < words; i += stride)
-      reinterpret_cast<uint4*>(to)[i] = reinterpret_cast<const uint4*>(from)[i];
-    done = words * static_cast<long long>(sizeof(uint4));
+      reinterpret_cast<CopiedWord*>(to)[i] = reinterpret_cast<const CopiedWord*>(from)[i];
+    done = words * static_cast<long long>(sizeof(CopiedWord));
   }
   for (long long i = done + first; i < bytes; i += stride) to[i] = from[i];
 }
