@@ -326,7 +326,10 @@ std::string openmp_settings(const std::string& variables) {
 }
 
 TEST(Bench, IdleThreadsSpinBrieflyUnlessTheEnvironmentSaysOtherwise) {
-  EXPECT_THAT(openmp_settings(""), HasSubstr("GOMP_SPINCOUNT = '1000'"));
+  // The longer, the more threads there are to wake.
+  EXPECT_THAT(openmp_settings("OMP_NUM_THREADS=1"), HasSubstr("GOMP_SPINCOUNT = '1000'"));
+  EXPECT_THAT(openmp_settings("OMP_NUM_THREADS=2"), HasSubstr("GOMP_SPINCOUNT = '1000'"));
+  EXPECT_THAT(openmp_settings("OMP_NUM_THREADS=16"), HasSubstr("GOMP_SPINCOUNT = '15000'"));
   EXPECT_THAT(openmp_settings("GOMP_SPINCOUNT=7"), HasSubstr("GOMP_SPINCOUNT = '7'"));
   EXPECT_THAT(openmp_settings("OMP_WAIT_POLICY=passive"), HasSubstr("GOMP_SPINCOUNT = '0'"));
 }

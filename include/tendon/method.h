@@ -26,8 +26,8 @@ enum class CudaGraphs : std::uint8_t {
 
 struct MethodOptions {
   /// CPU threads of a run; 0: what the OMP_NUM_THREADS environment variable or the machine says.
-  /// Start the process with GOMP_SPINCOUNT=1000 in its environment, so that idle threads sleep
-  /// between calls (docs/command_line.md, "Threads that wait").
+  /// Start the process with GOMP_SPINCOUNT=1000 for every thread but the first in its environment,
+  /// so that idle threads sleep between calls (docs/command_line.md, "Threads that wait").
   int threads = 0;
   /// Seed of the program's random operators, if it has any.
   std::uint64_t seed = 0;
