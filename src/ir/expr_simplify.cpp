@@ -276,13 +276,18 @@ ExprId ExprRules::select(ExprId condition, ExprId then_value, ExprId else_value)
   if (op(condition) == Op::kLogicalNot) {
     return select(argument(condition, 0), else_value, then_value);
   }
-  // A choice by the same condition inside is decided.
-  const auto choice = [&](ExprId value, std::size_t which) {
-    return op(value) == Op::kSelect && argument(value, 0) == condition ? argument(value, which)
-                                                                       : value;
+  // A choice inside may be decided: by the same condition, or by one that settles it.
+  const auto choice = [&](ExprId value, bool holds) {
+    if (op(value) != Op::kSelect) return value;
+    const ExprId inner = argument(value, 0);
+    const ExprId joined = join(holds ? Op::kAnd : Op::kOr, condition, inner);
+    const auto known = integer(joined);
+    if (!known && joined != condition) return value;
+    // Joined to the condition itself, the inner one is as the condition is; otherwise against it.
+    return argument(value, known ? (holds ? 2 : 1) : (holds ? 1 : 2));
   };
-  const ExprId then_choice = choice(then_value, 1);
-  const ExprId else_choice = choice(else_value, 2);
+  const ExprId then_choice = choice(then_value, true);
+  const ExprId else_choice = choice(else_value, false);
   if (then_choice != then_value || else_choice != else_value) {
     return select(condition, then_choice, else_choice);
   }

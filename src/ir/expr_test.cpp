@@ -249,6 +249,16 @@ TEST_F(ExprTest, Selects) {
   EXPECT_EQ(pool.select(negation(c), x, y), pool.select(c, y, x));
   EXPECT_EQ(pool.select(c, pool.select(c, x, y), z), pool.select(c, x, z));
   EXPECT_EQ(pool.select(c, x, pool.select(c, y, z)), pool.select(c, x, z));
+  extents({Size(10)});
+  const ExprId low = pool.binary(Op::kLess, index(0), number(3));
+  const ExprId lower = pool.binary(Op::kLess, index(0), number(2));
+  const ExprId high = pool.binary(Op::kLess, number(2), index(0));
+  EXPECT_EQ(pool.select(low, pool.select(high, x, y), z), pool.select(low, y, z));
+  EXPECT_EQ(pool.select(low, x, pool.select(high, y, z)), pool.select(low, x, y));
+  EXPECT_EQ(pool.select(lower, pool.select(low, x, y), z), pool.select(lower, x, z));
+  EXPECT_EQ(pool.select(low, x, pool.select(lower, y, z)), pool.select(low, x, z));
+  EXPECT_NE(pool.select(low, pool.select(lower, x, y), z), pool.select(low, x, z));
+  EXPECT_NE(pool.select(lower, x, pool.select(low, y, z)), pool.select(lower, x, y));
   EXPECT_EQ(pool.select(c, truth(true), truth(false)), c);
   EXPECT_EQ(pool.select(c, truth(false), truth(true)), negation(c));
   EXPECT_EQ(pool.select(c, d, truth(false)), both(c, d));

@@ -27,6 +27,9 @@ class AttentionFusion {
   void run() {
     const std::size_t count = graph_.nodes.size();
     for (std::size_t i = 0; i < count; ++i) try_product(static_cast<NodeId>(i));
+    for (Node& node : graph_.nodes) {
+      if (auto* attention = std::get_if<Attention>(&node.primitive)) drop_zero_bias(*attention);
+    }
   }
 
  private:
@@ -160,6 +163,23 @@ class AttentionFusion {
           return std::nullopt;
         });
     if (pool.node(attention.score).op == Op::kAccumulator) attention.score = kNoExpr;
+  }
+
+  /// Adding zero to a score (a mask that hides nothing) changes no weight.
+  void drop_zero_bias(Attention& attention) const {
+    const ExprPool& pool = graph_.pool;
+    ExprId& score = attention.score;
+    while (score != kNoExpr && pool.node(score).op == Op::kAdd) {
+      const auto terms = pool.arguments(score);
+      if (pool.as_number(terms[1]) == 0.0) {
+        score = terms[0];
+      } else if (pool.as_number(terms[0]) == 0.0) {
+        score = terms[1];
+      } else {
+        return;
+      }
+    }
+    if (score != kNoExpr && pool.node(score).op == Op::kAccumulator) score = kNoExpr;
   }
 
   /// accumulator * c, or accumulator / c where 1 / c is as exact: that factor.

@@ -164,6 +164,24 @@ TEST_F(FuseAttention, DividesByAPowerOfTwoAsItMultiplies) {
   EXPECT_THAT(graph.to_string(), HasSubstr("scale 0.250000\n"));
 }
 
+TEST_F(FuseAttention, AddingNothingToAScoreIsNoWork) {
+  score = [this](ExprId product) {
+    return pool.binary(
+        Op::kAdd, number(0.0),
+        pool.binary(Op::kAdd, pool.binary(Op::kMultiply, product, number(0.5)), number(0.0)));
+  };
+  build();
+  expect_fused_to_the_same();
+  EXPECT_THAT(graph.to_string(), HasSubstr("scale 0.500000\n"));
+}
+
+TEST_F(FuseAttention, AddingSomethingToAScoreStays) {
+  score = [this](ExprId product) { return pool.binary(Op::kAdd, product, number(0.5)); };
+  build();
+  expect_fused_to_the_same();
+  EXPECT_THAT(graph.to_string(), HasSubstr("score add(accumulator, 0.5)"));
+}
+
 TEST_F(FuseAttention, HeadsThatOnlyTheKeysRepeatAreNotGrouped) {
   value_repeats = 1;
   build();

@@ -20,6 +20,14 @@ bool is_cheap(const Cost& cost) {
   return cost.heavy == 0 && cost.loads <= 1 && cost.operations <= 4 && !cost.gathers;
 }
 
+/// Of a value put together from parts, each part is computed everywhere and its mask keeps what
+/// belongs to it. For so few operations, and parts of at least this fraction of the whole, that is
+/// cheaper than a kernel for the part.
+constexpr std::int64_t kLeastPart = 4;
+bool is_small(const Cost& cost) {
+  return cost.heavy == 0 && cost.loads <= 4 && cost.operations <= 8 && !cost.gathers;
+}
+
 class MapFusion {
  public:
   explicit MapFusion(Graph& graph)
@@ -51,17 +59,19 @@ class MapFusion {
       if (other != reader_id) return false;
     }
     int positions = 0;
+    bool masked = false;
     for (ExprId root : expressions(reader)) {
       for (ExprId other : loads(graph_.pool, root)) {
-        if (graph_.pool.node(other).payload == value) ++positions;
+        if (graph_.pool.node(other).payload != value) continue;
+        ++positions;
+        masked = graph_.pool.node(other).op == Op::kMaskedLoad;
       }
     }
     if (positions != 1) return false;
-    const Shape space = iteration_space(graph_, reader);
-    const auto larger =
-        provably_less(element_count(graph_.value(value).shape), element_count(space));
-    if (!larger.value_or(true)) return true;
-    return element_count(graph_.value(value).shape) == element_count(space);
+    const Size count = element_count(graph_.value(value).shape);
+    const Size points = element_count(iteration_space(graph_, reader));
+    if (!provably_less(count, points).value_or(true) || count == points) return true;
+    return masked && is_small(own) && !provably_less(count * kLeastPart, points).value_or(true);
   }
 
   void fuse_into(NodeId id) {
