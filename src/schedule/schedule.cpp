@@ -64,10 +64,13 @@ class Planner {
  private:
   // ---- Memory layout.
 
-  /// Convolutions read and write channels last (axis 1 fastest); outputs are as the program says.
+  /// Convolutions read and write channels last (axis 1 fastest); attention puts the heads of a
+  /// query side by side, as the product that mixes them reads them; outputs are as the program
+  /// says.
   void choose_layouts() {
     dim_orders_.resize(graph_.values.size());
     for (const Node& node : graph_.nodes) {
+      if (std::holds_alternative<Attention>(node.primitive)) set_heads_together(node.outputs[0]);
       if (!std::holds_alternative<Conv>(node.primitive)) continue;
       set_channels_last(node.outputs[0]);
       set_channels_last(node.inputs[0]);
@@ -83,6 +86,13 @@ class Planner {
     std::vector<int> order = {0};
     for (int axis = 2; axis < static_cast<int>(shape.size()); ++axis) order.push_back(axis);
     order.push_back(1);
+    dim_orders_[static_cast<std::size_t>(value)] = std::move(order);
+  }
+
+  void set_heads_together(ValueId value) {
+    std::vector<int> order(graph_.value(value).shape.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::swap(order[order.size() - 3], order[order.size() - 2]);
     dim_orders_[static_cast<std::size_t>(value)] = std::move(order);
   }
 
