@@ -1,14 +1,16 @@
 // Attention without a full matrix of scores: blocks of queries walk over blocks of keys, keeping
 // the running maximum and sum of each row (online softmax: Milakov and Gimelshein, arXiv
 // 1805.02867; in blocks: Dao et al., arXiv 2205.14135).
-#include <oneapi/dnnl/dnnl.h>
-
+//
+// Scores lie by key and query: then keys and values are read where they are, row by row, and
+// softmax works on a vector of queries at a time.
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
-#include "backends/cpu/kernel_table.h"
-#include "backends/cpu/plain_product.h"
+#include "backends/cpu/attention_kernels.h"
+#include "backends/cpu/block_product.h"
 #include "backends/cpu/product_steps.h"
 #include "backends/cpu/strided_elements.h"
 #include "base/half.h"
@@ -19,29 +21,13 @@ namespace tendon::backends::cpu {
 
 namespace {
 
-constexpr std::int64_t kQueries = 64;  // rows of a block
-constexpr std::int64_t kKeys = 512;    // columns of a block
+// A block of scores and the queries and keys that it is made of stay in the first-level cache.
+constexpr std::int64_t kQueries = 64;
+constexpr std::int64_t kKeys = 128;
+/// Multiply-adds that are worth another thread.
+constexpr std::int64_t kGrain = std::int64_t{1} << 17;
 
 std::int64_t aligned(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
-/// c [m, n] = alpha * a [m, k] * b + beta * c, row-major; b is [k, n], or [n, k] if transposed.
-void multiply(bool transposed, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
-              const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta,
-              float* c, std::int64_t ldc) {
-  dnnl_sgemm('N', transposed ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-}
-void multiply(bool transposed, std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
-              const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double beta,
-              double* c, std::int64_t ldc) {
-  for (std::int64_t i = 0; i < m; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      double sum = 0;
-      for (std::int64_t x = 0; x < k; ++x)
-        sum += a[i * lda + x] * (transposed ? b[j * ldb + x] : b[x * ldb + j]);
-      c[i * ldc + j] = alpha * sum + (beta == 0 ? 0 : beta * c[i * ldc + j]);
-    }
-  }
-}
 
 template <typename T>
 class AttentionStep final : public backends::Step {
@@ -64,10 +50,12 @@ class AttentionStep final : public backends::Step {
       TENDON_ASSIGN_OR_RETURN(
           step->score_, NodeBody::make(*context.plan, ir::iteration_space(graph, *step->node_),
                                        std::span(&step->attention_->score, 1)));
+      std::vector<int> order(ir::iteration_space(graph, *step->node_).size());
+      std::iota(order.begin(), order.end(), 0);
+      std::swap(order[order.size() - 2], order[order.size() - 1]);
+      step->score_->set_order(std::move(order));
     }
     step->workspaces_.resize(static_cast<std::size_t>(context.threads));
-    step->exponential_ = kernel_table().at(
-        ir::Op::kExp, tile_type(sizeof(T) == 4 ? DType::kFloat32 : DType::kFloat64));
     return StepResult(std::move(step));
   }
 
@@ -87,29 +75,32 @@ class AttentionStep final : public backends::Step {
     value_width_ = output_.shape[rank - 1];
     batch_ = 1;
     for (std::size_t i = 0; i + 3 < rank; ++i) batch_ *= output_.shape[i];
-    key_block_ = std::min(kKeys, std::max<std::int64_t>(keys_, 1));
-    query_block_ = std::min(kQueries, std::max<std::int64_t>(queries_, 1));
-    // Operands as rows of T: in place where they are, copied where not.
+    // Operands as rows of T: in place where they are, copied where not. Values are read in whole
+    // vectors.
     scratch_ = 0;
     for (int i = 0; i < 3; ++i) {
       rows_in_place_[i] =
           inputs_[i].dtype == (sizeof(T) == 4 ? DType::kFloat32 : DType::kFloat64) &&
           (inputs_[i].strides.back() == 1 || inputs_[i].shape.back() == 1) &&
-          inputs_[i].strides[rank - 2] >= inputs_[i].shape.back();
+          inputs_[i].strides[rank - 2] >= inputs_[i].shape.back() &&
+          (i < 2 || value_width_ % lanes_ == 0);
       copy_at_[i] = -1;
       if (rows_in_place_[i]) continue;
       std::int64_t elements = 1;
       for (std::int64_t size : inputs_[i].shape) elements *= size;
       copy_at_[i] = scratch_;
-      scratch_ += aligned(elements * static_cast<std::int64_t>(sizeof(T)));
+      scratch_ += aligned((elements + lanes_) * static_cast<std::int64_t>(sizeof(T)));
       packed_at_[i] = scratch_;
       scratch_ += aligned(elements * static_cast<std::int64_t>(dtype_size(inputs_[i].dtype)));
     }
     thread_at_ = scratch_;
-    thread_bytes_ = aligned((query_block_ * (key_block_ + 16) + query_block_ * value_width_ +
-                             2 * query_block_) *
-                            static_cast<std::int64_t>(sizeof(T))) +
-                    static_cast<std::int64_t>(score_ ? score_->workspace_bytes() : 0);
+    result_pitch_ = padded(value_width_);
+    // Whole vectors are read and written behind the end of each.
+    const std::int64_t numbers = kQueries * width_ + padded(kQueries * kKeys + lanes_) +
+                                 kQueries * result_pitch_ + 3 * kQueries;
+    thread_numbers_ = aligned(numbers * static_cast<std::int64_t>(sizeof(T)));
+    thread_bytes_ =
+        thread_numbers_ + static_cast<std::int64_t>(score_ ? score_->workspace_bytes() : 0);
     scratch_ += threads_ * thread_bytes_;
     return {};
   }
@@ -120,17 +111,17 @@ class AttentionStep final : public backends::Step {
     if (batch_ * heads_ * queries_ * value_width_ == 0) return {};
     for (int i = 0; i < 3; ++i) operand(frame, i);
     checks_.reset();
-    const std::int64_t blocks = (queries_ + query_block_ - 1) / query_block_;
-    base::parallel_for(batch_ * heads_ * blocks, 1, threads_,
+    const std::int64_t blocks = (queries_ + kQueries - 1) / kQueries;
+    const std::int64_t block_work =
+        std::max<std::int64_t>(1, std::min(queries_, kQueries) * keys_ * (width_ + value_width_));
+    base::parallel_for(batch_ * heads_ * blocks, kGrain / block_work, threads_,
                        [&](int worker, std::int64_t begin, std::int64_t end) {
                          std::byte* memory = frame.scratch + thread_at_ + worker * thread_bytes_;
                          TileWorkspace& workspace = workspaces_[static_cast<std::size_t>(worker)];
-                         const std::int64_t numbers =
-                             thread_bytes_ -
-                             static_cast<std::int64_t>(score_ ? score_->workspace_bytes() : 0);
-                         if (score_) score_->prepare(workspace, memory + numbers, frame, &checks_);
+                         if (score_)
+                           score_->prepare(workspace, memory + thread_numbers_, frame, &checks_);
                          for (std::int64_t i = begin; i < end; ++i)
-                           run_block(frame, i / blocks, i % blocks * query_block_,
+                           run_block(frame, i / blocks, i % blocks * kQueries,
                                      reinterpret_cast<T*>(memory), workspace);
                        });
     checks_.report(frame.errors);
@@ -138,6 +129,11 @@ class AttentionStep final : public backends::Step {
   }
 
  private:
+  /// Elements as whole vectors.
+  std::int64_t padded(std::int64_t elements) const {
+    return (elements + lanes_ - 1) / lanes_ * lanes_;
+  }
+
   /// Makes operand i rows of T, and notes where they are.
   void operand(const Frame& frame, int i) {
     Rows& rows = rows_[i];
@@ -188,85 +184,106 @@ class AttentionStep final : public backends::Step {
                  TileWorkspace& workspace) {
     const std::int64_t batch = matrix_number / heads_, head = matrix_number % heads_;
     const std::int64_t group = head / (heads_ / groups_);
-    const std::int64_t count = std::min(query_block_, queries_ - first);
-    const std::int64_t pitch = key_block_ + 16;
-    T* scores = memory;
-    T* result = scores + query_block_ * pitch;
-    T* maximum = result + query_block_ * value_width_;
-    T* total = maximum + query_block_;
-    constexpr T kLowest = -std::numeric_limits<T>::infinity();
-    std::fill(result, result + count * value_width_, T{0});
-    std::fill(maximum, maximum + count, kLowest);
-    std::fill(total, total + count, T{0});
-    const T* q = matrix(0, batch, head) + first * rows_[0].stride;
+    const std::int64_t count = std::min(kQueries, queries_ - first);
+    T* columns = memory;
+    ScoreBlock<T> block;
+    block.queries = count;
+    block.scores = columns + kQueries * width_;
+    T* result = block.scores + padded(kQueries * kKeys + lanes_);
+    block.maximum = result + kQueries * result_pitch_;
+    block.total = block.maximum + kQueries;
+    block.factor = block.total + kQueries;
+    std::fill_n(result, count * result_pitch_, T{0});
+    std::fill_n(block.maximum, kQueries, -std::numeric_limits<T>::infinity());
+    std::fill_n(block.total, kQueries, T{0});
+    transpose(matrix(0, batch, head) + first * rows_[0].stride, count, columns);
     const T* k = matrix(1, batch, group);
     const T* v = matrix(2, batch, group);
     std::int64_t last = keys_;
     if (attention_->causal)
       last = std::min(keys_, std::max<std::int64_t>(0, first + count + causal_offset_));
-    for (std::int64_t start = 0; start < last; start += key_block_) {
-      const std::int64_t width = std::min(key_block_, last - start);
-      multiply(true, count, width, width_, static_cast<T>(attention_->scale), q, rows_[0].stride,
-               k + start * rows_[1].stride, rows_[1].stride, T{0}, scores, pitch);
-      for (std::int64_t row = 0; row < count; ++row) {
-        T* s = scores + row * pitch;
-        if (score_)
-          rescore(workspace, (matrix_number * queries_ + first + row) * keys_ + start, width, s);
-        std::int64_t visible = width;
-        if (attention_->causal) {
-          visible = std::clamp<std::int64_t>(first + row + causal_offset_ + 1 - start, 0, width);
-          std::fill(s + visible, s + width, kLowest);
-        }
-        softmax_row(s, width, maximum[row], total[row], result + row * value_width_);
-      }
-      multiply(false, count, value_width_, width, T{1}, scores, pitch, v + start * rows_[2].stride,
-               rows_[2].stride, T{1}, result, value_width_);
+    for (std::int64_t start = 0; start < last; start += kKeys) {
+      block.keys = std::min(kKeys, last - start);
+      multiply<T>({.m = block.keys,
+                   .n = count,
+                   .k = width_,
+                   .a = k + start * rows_[1].stride,
+                   .a_row = rows_[1].stride,
+                   .a_column = 1,
+                   .b = columns,
+                   .b_row = kQueries,
+                   .c = block.scores,
+                   .c_row = count,
+                   .alpha = static_cast<T>(attention_->scale)});
+      if (score_) rescore(workspace, matrix_number, first, start, block);
+      if (attention_->causal) hide(first, start, block);
+      weigh(block);
+      rescale(result, block);
+      multiply<T>({.m = count,
+                   .n = value_width_,
+                   .k = block.keys,
+                   .a = block.scores,
+                   .a_row = 1,
+                   .a_column = count,
+                   .b = v + start * rows_[2].stride,
+                   .b_row = rows_[2].stride,
+                   .c = result,
+                   .c_row = result_pitch_,
+                   .accumulate = true});
     }
-    store(frame, batch, head, first, count, result, total);
+    store(frame, batch, head, first, count, result, block.total);
+  }
+
+  /// Rows of queries as columns, kQueries to a row.
+  void transpose(const T* rows, std::int64_t count, T* columns) const {
+    if (count < kQueries) std::fill_n(columns, width_ * kQueries, T{0});
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T* row = rows + i * rows_[0].stride;
+      for (std::int64_t x = 0; x < width_; ++x) columns[x * kQueries + i] = row[x];
+    }
   }
 
   /// Scaled products become what softmax is taken of.
-  void rescore(TileWorkspace& workspace, std::int64_t point, std::int64_t count, T* scores) const {
+  void rescore(TileWorkspace& workspace, std::int64_t matrix_number, std::int64_t first,
+               std::int64_t start, const ScoreBlock<T>& block) const {
     const TileEvaluator& evaluator = score_->evaluator();
-    while (count > 0) {
-      const std::int64_t n = evaluator.tile_count(point, point + count);
-      workspace.accumulator = scores;
-      evaluator.evaluate(workspace, point, n);
-      const Register& tile = evaluator.root(workspace, 0);
-      const T* values = reinterpret_cast<const T*>(tile.data);
-      for (std::int64_t i = 0; i < n; ++i) scores[i] = values[i * tile.step];
-      scores += n;
-      point += n;
-      count -= n;
+    // Keys follow each other where the block has all queries.
+    const bool whole = block.queries == queries_;
+    const std::int64_t runs = whole ? 1 : block.keys;
+    const std::int64_t length = whole ? block.keys * block.queries : block.queries;
+    T* scores = block.scores;
+    for (std::int64_t run = 0; run < runs; ++run) {
+      std::int64_t point = (matrix_number * keys_ + start + run) * queries_ + first;
+      for (const std::int64_t end = point + length; point < end;) {
+        const std::int64_t n = evaluator.tile_count(point, end);
+        workspace.accumulator = scores;
+        evaluator.evaluate(workspace, point, n);
+        const Register& tile = evaluator.root(workspace, 0);
+        const T* values = reinterpret_cast<const T*>(tile.data);
+        for (std::int64_t i = 0; i < n; ++i) scores[i] = values[i * tile.step];
+        scores += n;
+        point += n;
+      }
     }
   }
 
-  /// Scores become exp(score - maximum); what was summed under a smaller maximum is scaled.
-  void softmax_row(T* s, std::int64_t width, T& maximum, T& total, T* result) const {
-    T block_maximum = s[0];
-    bool nan = false;
-    for (std::int64_t i = 0; i < width; ++i) {
-      block_maximum = s[i] > block_maximum ? s[i] : block_maximum;
-      nan = nan || s[i] != s[i];
+  /// Queries do not see keys that come after them.
+  void hide(std::int64_t first, std::int64_t start, const ScoreBlock<T>& block) const {
+    for (std::int64_t key = 0; key < block.keys; ++key) {
+      const std::int64_t hidden =
+          std::clamp<std::int64_t>(start + key - causal_offset_ - first, 0, block.queries);
+      std::fill_n(block.scores + key * block.queries, hidden, -std::numeric_limits<T>::infinity());
     }
-    if (nan) block_maximum = std::numeric_limits<T>::quiet_NaN();
-    const T fresh = nan || !(block_maximum <= maximum) ? block_maximum : maximum;
-    if (fresh == -std::numeric_limits<T>::infinity()) {
-      std::fill(s, s + width, T{0});
-      return;
+  }
+
+  /// What was summed under smaller maxima counts less.
+  void rescale(T* result, const ScoreBlock<T>& block) const {
+    for (std::int64_t i = 0; i < block.queries; ++i) {
+      const T factor = block.factor[i];
+      if (factor == T{1}) continue;
+      T* row = result + i * result_pitch_;
+      for (std::int64_t x = 0; x < value_width_; ++x) row[x] *= factor;
     }
-    for (std::int64_t i = 0; i < width; ++i) s[i] -= fresh;
-    // Whole vectors: the row has room behind its end.
-    exponential_(s, s, nullptr, nullptr, Steps{1, 1, 1}, width);
-    T sum = 0;
-    for (std::int64_t i = 0; i < width; ++i) sum += s[i];
-    if (fresh != maximum) {
-      const T scale = std::exp(maximum - fresh);
-      total *= scale;
-      for (std::int64_t i = 0; i < value_width_; ++i) result[i] *= scale;
-      maximum = fresh;
-    }
-    total += sum;
   }
 
   void store(const Frame& frame, std::int64_t batch, std::int64_t head, std::int64_t first,
@@ -281,24 +298,26 @@ class AttentionStep final : public backends::Step {
     // Without keys the sum is empty, not masked.
     const T of_empty_row =
         attention_->zero_masked_rows || keys_ == 0 ? T{0} : std::numeric_limits<T>::quiet_NaN();
+    const std::int64_t step = output_.strides[rank - 1];
     for (std::int64_t row = 0; row < count; ++row) {
       const T inverse = total[row] == T{0} ? of_empty_row : T{1} / total[row];
-      for (std::int64_t i = 0; i < value_width_; ++i) {
-        const std::int64_t at =
-            offset + (first + row) * output_.strides[rank - 2] + i * output_.strides[rank - 1];
-        const T value = result[row * value_width_ + i] * inverse;
-        switch (output_.dtype) {
-          case DType::kFloat16:
-            reinterpret_cast<std::uint16_t*>(data)[at] = float_to_half(static_cast<float>(value));
-            break;
-          case DType::kBFloat16:
-            reinterpret_cast<std::uint16_t*>(data)[at] =
-                float_to_bfloat16(static_cast<float>(value));
-            break;
-          default:
-            reinterpret_cast<T*>(data)[at] = value;
-            break;
-        }
+      const T* sums = result + row * result_pitch_;
+      const std::int64_t at = offset + (first + row) * output_.strides[rank - 2];
+      const auto write = [&](auto* to, auto convert) {
+        for (std::int64_t i = 0; i < value_width_; ++i) to[i * step] = convert(sums[i] * inverse);
+      };
+      switch (output_.dtype) {
+        case DType::kFloat16:
+          write(reinterpret_cast<std::uint16_t*>(data) + at,
+                [](T value) { return float_to_half(static_cast<float>(value)); });
+          break;
+        case DType::kBFloat16:
+          write(reinterpret_cast<std::uint16_t*>(data) + at,
+                [](T value) { return float_to_bfloat16(static_cast<float>(value)); });
+          break;
+        default:
+          write(reinterpret_cast<T*>(data) + at, [](T value) { return value; });
+          break;
       }
     }
   }
@@ -317,14 +336,14 @@ class AttentionStep final : public backends::Step {
   std::unique_ptr<NodeBody> score_;
   std::vector<TileWorkspace> workspaces_;
   CheckState checks_;
-  ComputeKernel exponential_ = nullptr;
+  std::int64_t lanes_ = vector_lanes<T>();
   Rows rows_[3];
   bool rows_in_place_[3] = {};
   std::int64_t copy_at_[3] = {-1, -1, -1}, packed_at_[3] = {};
   std::int64_t batch_ = 0, heads_ = 0, groups_ = 1, queries_ = 0, keys_ = 0, width_ = 0,
                value_width_ = 0;
-  std::int64_t key_block_ = 0, query_block_ = 0, causal_offset_ = 0;
-  std::int64_t scratch_ = 0, thread_at_ = 0, thread_bytes_ = 0;
+  std::int64_t causal_offset_ = 0, result_pitch_ = 0;
+  std::int64_t scratch_ = 0, thread_at_ = 0, thread_numbers_ = 0, thread_bytes_ = 0;
 };
 
 }  // namespace

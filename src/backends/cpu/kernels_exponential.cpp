@@ -13,6 +13,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // After highway.h.
+#include "backends/cpu/exponential-inl.h"
 #include "backends/cpu/kernel_loops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,53 +22,13 @@ namespace HWY_NAMESPACE {
 namespace {
 
 using ir::Op;
-using D = Tag<float>;
-using DI = Tag<std::int32_t>;
-using V = hn::Vec<D>;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-// ln 2 in two parts.
-constexpr float kLn2High = 0.693145751953125f;
-constexpr float kLn2Low = 1.42860682030941723212e-6f;
-
-HWY_INLINE V set(float value) { return hn::Set(D(), value); }
-
-/// Horner's rule; coefficients from the constant term up.
-template <std::size_t kCount>
-HWY_INLINE V polynomial(V x, const float (&coefficients)[kCount]) {
-  V sum = set(coefficients[kCount - 1]);
-  for (std::size_t i = kCount - 1; i-- > 0;) sum = hn::MulAdd(sum, x, set(coefficients[i]));
-  return sum;
-}
-
-/// 2^n for integers n in [-126, 127].
-HWY_INLINE V power_of_two(V n) {
-  const DI di;
-  return hn::BitCast(D(), hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(di, n), hn::Set(di, 127))));
-}
 
 /// x * 2^n for integers n in [-252, 254], rounded once.
 HWY_INLINE V scale(V x, V n) {
   const V half = hn::Floor(hn::Mul(n, set(0.5f)));
   return hn::Mul(hn::Mul(x, power_of_two(half)), power_of_two(hn::Sub(n, half)));
-}
-
-/// x = n ln 2 + r with |r| <= ln(2) / 2.
-struct Reduced {
-  V n, r;
-};
-HWY_INLINE Reduced reduce_exp(V x) {
-  const V n = hn::Round(hn::Mul(x, set(1.44269504088896341f)));
-  V r = hn::NegMulAdd(n, set(kLn2High), x);
-  r = hn::NegMulAdd(n, set(kLn2Low), r);
-  return {n, r};
-}
-
-/// (e^r - 1 - r) / r^2 on [-ln(2)/2, ln(2)/2].
-HWY_INLINE V exp_tail(V r) {
-  static constexpr float kCoefficients[] = {0.499999934479f, 0.166665206287f, 0.041668387991f,
-                                            0.00836871715705f, 0.00138146024547f};
-  return polynomial(r, kCoefficients);
 }
 
 /// NaN of x kept, otherwise `result`.
@@ -81,14 +42,6 @@ HWY_INLINE V exp_of(V x) {
   const V r = reduced.r;
   const V y = hn::Add(hn::MulAdd(exp_tail(r), hn::Mul(r, r), r), set(1.0f));
   return keep_nan(x, scale(y, reduced.n));
-}
-
-/// For |x| <= 80 and results that are normal numbers: half the work of scale().
-HWY_INLINE V exp_moderate(V x) {
-  const Reduced reduced = reduce_exp(x);
-  const V r = reduced.r;
-  const V y = hn::Add(hn::MulAdd(exp_tail(r), hn::Mul(r, r), r), set(1.0f));
-  return hn::Mul(y, power_of_two(reduced.n));
 }
 
 HWY_INLINE V exp2_of(V x) {
