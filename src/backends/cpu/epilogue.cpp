@@ -134,9 +134,9 @@ void Epilogue::run(const Frame& frame, std::byte* scratch, const std::byte* prod
   const ir::ElementKernel narrow = narrows ? ir::cast_kernel(product_type, *accumulator_) : nullptr;
   std::byte* narrowed_tiles =
       scratch + static_cast<std::size_t>(threads_) * body_->workspace_bytes();
-  constexpr std::int64_t kGrain = 8192;
   base::parallel_for(
-      body_->points(), kGrain, threads_, [&](int worker, std::int64_t begin, std::int64_t end) {
+      body_->points(), points_worth_a_thread(body_->program()), threads_,
+      [&](int worker, std::int64_t begin, std::int64_t end) {
         TileWorkspace& workspace = workspaces_[static_cast<std::size_t>(worker)];
         body_->prepare(workspace,
                        scratch + static_cast<std::size_t>(worker) * body_->workspace_bytes(), frame,

@@ -80,6 +80,8 @@ class LoopNodeRunner {
   /// For a map alone in its kernel: all its points, in the order that suits its output.
   Status bind_whole(const Bindings& bindings);
   std::int64_t points() const { return evaluator_->points(); }
+  /// Points of such a map that are worth another thread.
+  std::int64_t grain() const { return points_worth_a_thread(program_); }
   int tile_elements() const { return evaluator_->tile_elements(); }
 
  private:

@@ -215,7 +215,7 @@ class LoopStep final : public backends::Step {
 
   void run_map(const Frame& frame) {
     const LoopNodeRunner& runner = *runners_[0];
-    base::parallel_for(runner.points(), kGrain, threads_,
+    base::parallel_for(runner.points(), runner.grain(), threads_,
                        [&](int worker, std::int64_t begin, std::int64_t end) {
                          prepare(frame, worker);
                          runner.run_points(workspace(worker, 0), begin, end);

@@ -5,6 +5,7 @@
 #include "backends/cpu/dnnl_tools.h"
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/packed_weight.h"
+#include "backends/cpu/panel_product.h"
 #include "backends/cpu/plain_product.h"
 #include "backends/cpu/product_steps.h"
 #include "backends/cpu/strided_elements.h"
@@ -130,6 +131,8 @@ class MatmulStep final : public backends::Step {
     }
     if (inner_ == 0) {
       store_empty_sums(frame, product);
+    } else if (panels_) {
+      run_panels(frame, a, product);
     } else if (library_) {
       primitive_.point(source_, a);
       primitive_.point(weights_, packed_ != nullptr ? packed_.get() : b);
@@ -167,6 +170,19 @@ class MatmulStep final : public backends::Step {
     }
   }
 
+  void run_panels(const Frame& frame, const std::byte* a, std::byte* product) const {
+    PanelProduct panels{.rows = out_.rows, .columns = out_.columns, .inner = inner_};
+    panels.a_row = matrices_[0].strides[1];
+    panels.a = reinterpret_cast<const float*>(a);
+    panels.w = static_cast<const float*>(packed_.get());
+    if (bias_value_ >= 0) panels.bias = reinterpret_cast<const float*>(bias_.data(frame));
+    if (residual_value_ >= 0)
+      panels.residual = reinterpret_cast<const float*>(residual_.data(frame));
+    panels.c = reinterpret_cast<float*>(product);
+    panels.relu = simple_ && simple_->relu;
+    panels.run(threads_);
+  }
+
   bool dense_output() const {
     std::int64_t stride = 1;
     for (std::size_t i = output_.shape.size(); i-- > 0;) {
@@ -186,6 +202,7 @@ class MatmulStep final : public backends::Step {
     };
     product_dtype_ = product_type(inputs_[0].dtype);
     packed_ = nullptr;
+    panels_ = false;
     const std::int64_t points = out_.batch * out_.rows * out_.columns;
     if (points == 0) return {};
     // Straight into the output where it has the product's type and layout.
@@ -213,6 +230,11 @@ class MatmulStep final : public backends::Step {
     }
     library_at_ = 0;
     if (inner_ != 0 && library_) {
+      TENDON_RETURN_IF_ERROR(choose_panels());
+    }
+    if (panels_) {
+      // Needs no scratch memory.
+    } else if (inner_ != 0 && library_) {
       TENDON_RETURN_IF_ERROR(make_primitive());
       library_at_ = reserve(static_cast<std::int64_t>(primitive_.scratch_bytes()));
     } else if (inner_ != 0) {
@@ -238,13 +260,34 @@ class MatmulStep final : public backends::Step {
     return memory::desc({m.batch, m.rows, m.columns}, type, memory::dims{batch, rows, columns});
   }
 
+  /// The second operand as a weight that can be packed; null if it is none.
+  Result<std::shared_ptr<PackedWeight>> weight() const {
+    if (constant_ < 0 || copy_at_[1] >= 0) return std::shared_ptr<PackedWeight>();
+    return PackedWeight::of(
+        *shared_, constant_, inputs_[1].offset,
+        description(matrices_[1], *dnnl_type(inputs_[1].dtype), out_.batch > 1));
+  }
+
+  /// Few rows of float32 by a constant weight are multiplied panel by panel.
+  Status choose_panels() {
+    if (inputs_[0].dtype != DType::kFloat32 || out_.batch > 1 ||
+        !PanelProduct::suits(out_.rows, out_.columns, inner_) || matrices_[0].strides[2] != 1) {
+      return {};
+    }
+    TENDON_ASSIGN_OR_RETURN(const std::shared_ptr<PackedWeight> packable, weight());
+    if (packable == nullptr) return {};
+    TENDON_ASSIGN_OR_RETURN(
+        PackedWeight::Placed placed,
+        packable->in(PanelProduct::packed_layout(inner_, out_.columns), *shared_));
+    packed_ = std::move(placed.data);
+    panels_ = true;
+    return {};
+  }
+
   Status make_primitive() {
-    std::shared_ptr<PackedWeight> weight;
     const bool batched = out_.batch > 1;
     const memory::desc b = description(matrices_[1], *dnnl_type(inputs_[1].dtype), batched);
-    if (constant_ >= 0 && copy_at_[1] < 0) {
-      TENDON_ASSIGN_OR_RETURN(weight, PackedWeight::of(*shared_, constant_, inputs_[1].offset, b));
-    }
+    TENDON_ASSIGN_OR_RETURN(const std::shared_ptr<PackedWeight> weight, this->weight());
     memory::desc layout;
     TENDON_RETURN_IF_ERROR(guarded("matrix product", [&] {
       const auto type = *dnnl_type(inputs_[0].dtype);
@@ -307,7 +350,7 @@ class MatmulStep final : public backends::Step {
   BoundLocation inputs_[2], output_, bias_, residual_;
   ir::ValueId bias_value_ = -1, residual_value_ = -1;
   Matrices matrices_[2], out_;
-  bool library_ = false, plain_store_ = false, direct_ = false;
+  bool library_ = false, panels_ = false, plain_store_ = false, direct_ = false;
   std::optional<SimpleEpilogue> simple_;
   std::unique_ptr<Epilogue> epilogue_;
   DnnlPrimitive primitive_;

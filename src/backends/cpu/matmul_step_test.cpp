@@ -60,5 +60,45 @@ TEST(MatmulStep, SumsOfNothingAreZeroBeforeWhatFollows) {
   expect_as_evaluated(0, true);
 }
 
+/// Few rows, read with a stride, by a constant weight; half the products go through a sigmoid.
+void expect_few_rows_as_evaluated(std::int64_t rows, bool sigmoid) {
+  constexpr std::int64_t kInner = 70, kColumns = 130;
+  TestGraph g;
+  const ir::ValueId x = g.input(DType::kFloat32, {rows, 2 * kInner});
+  const ir::ValueId weight =
+      g.graph.node(g.graph.add(ir::Constant{0}, {}, {{DType::kFloat32, {kInner, kColumns}}}))
+          .outputs[0];
+  const ir::ValueId part = g.map({rows, kInner}, [&](const Positions& at) {
+    return g.load(x, {at[0], at[1]});
+  });
+  g.graph.pool.set_extents(ir::Shape{rows, kColumns});
+  const ir::ExprId sum = g.graph.pool.accumulator(DType::kFloat32);
+  const ir::ExprId epilogue = sigmoid ? g.graph.pool.unary(ir::Op::kSigmoid, sum) : ir::kNoExpr;
+  g.output(g.graph
+               .node(g.graph.add(ir::Matmul{epilogue}, {part, weight},
+                                 {{DType::kFloat32, {rows, kColumns}}}))
+               .outputs[0]);
+  std::vector<Tensor> inputs, constants;
+  inputs.push_back(random_tensor(DType::kFloat32, {rows, 2 * kInner}, 1));
+  constants.push_back(random_tensor(DType::kFloat32, {kInner, kColumns}, 2));
+  const auto expected =
+      ir::evaluate(g.graph, std::vector{inputs[0].view()}, std::vector{constants[0].view()}, {});
+  ASSERT_TRUE(expected.ok()) << expected.status().to_string();
+  auto runner = GraphRunner::make(g.graph, 2, std::move(constants));
+  ASSERT_TRUE(runner.ok()) << runner.status().to_string();
+  const auto results = (*runner)->run(std::move(inputs));
+  ASSERT_TRUE(results.ok()) << results.status().to_string();
+  for (std::int64_t i = 0; i < rows * kColumns; ++i) {
+    EXPECT_NEAR((*results)[0].as<float>()[i], expected->tensors[0].as<float>()[i], 1e-4f)
+        << "element " << i;
+  }
+}
+
+TEST(MatmulStep, MultipliesFewRowsByAWeight) {
+  expect_few_rows_as_evaluated(50, false);
+  expect_few_rows_as_evaluated(50, true);
+  expect_few_rows_as_evaluated(1, false);
+}
+
 }  // namespace
 }  // namespace tendon::backends::cpu

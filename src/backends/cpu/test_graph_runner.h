@@ -51,6 +51,26 @@ class TestErrors final : public ErrorRecord {
   std::mutex mutex_;
 };
 
+/// The constants of a test, and what is made of them.
+class TestShared final : public SharedState {
+ public:
+  explicit TestShared(std::vector<Tensor> constants) : constants_(std::move(constants)) {}
+  Tensor constant(int index) const override { return constants_[static_cast<std::size_t>(index)]; }
+  void release(int index) override { constants_[static_cast<std::size_t>(index)] = Tensor(); }
+  Result<std::shared_ptr<void>> packed(
+      const std::string& key, const std::function<Result<std::shared_ptr<void>>()>& make) override {
+    auto& entry = packed_[key];
+    if (entry == nullptr) {
+      TENDON_ASSIGN_OR_RETURN(entry, make());
+    }
+    return entry;
+  }
+
+ private:
+  std::vector<Tensor> constants_;
+  std::map<std::string, std::shared_ptr<void>> packed_;
+};
+
 class GraphRunner {
  public:
   static Result<std::unique_ptr<GraphRunner>> make(ir::Graph graph, int threads,
@@ -62,10 +82,11 @@ class GraphRunner {
       strides.emplace_back(constant.strides().begin(), constant.strides().end());
     }
     runner->constants_ = std::move(constants);
+    runner->shared_ = std::make_unique<TestShared>(runner->constants_);
     TENDON_ASSIGN_OR_RETURN(
         runner->plan_,
         schedule::make_plan(std::make_shared<const ir::Graph>(std::move(graph)), strides));
-    CompileContext context{runner->plan_.get(), nullptr, threads};
+    CompileContext context{runner->plan_.get(), runner->shared_.get(), threads};
     for (const schedule::Step& step : runner->plan_->steps) {
       TENDON_ASSIGN_OR_RETURN(auto made, compile_step(context, step));
       runner->steps_.push_back(std::move(made));
@@ -173,6 +194,7 @@ class GraphRunner {
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<bool> needs_late_bind_;
   std::vector<Tensor> constants_, inputs_;
+  std::unique_ptr<TestShared> shared_;
   std::vector<std::unique_ptr<std::byte, void (*)(void*)>> memory_;
   std::vector<std::byte*> buffers_;
   std::vector<std::byte> scratch_;

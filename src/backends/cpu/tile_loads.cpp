@@ -9,6 +9,17 @@
 namespace tendon::backends::cpu {
 namespace {
 
+/// Where the first byte that is not 0 is in [begin, count), or `count`.
+std::int64_t first_true(const std::uint8_t* mask, std::int64_t begin, std::int64_t count) {
+  std::uint64_t eight = 0;
+  for (; begin + 8 <= count; begin += 8) {
+    std::memcpy(&eight, mask + begin, sizeof(eight));
+    if (eight != 0) break;
+  }
+  while (begin < count && mask[begin] == 0) ++begin;
+  return begin;
+}
+
 /// The elements under a mask that is not the same everywhere: runs of true are loaded, the rest is
 /// 0.
 void load_where(LoadKernel kernel, std::byte* out, std::int64_t carrier, const std::byte* memory,
@@ -22,7 +33,7 @@ void load_where(LoadKernel kernel, std::byte* out, std::int64_t carrier, const s
       const void* outside = std::memchr(mask + end, 0, static_cast<std::size_t>(count - end));
       end = outside == nullptr ? count : static_cast<const std::uint8_t*>(outside) - mask;
     } else {
-      while (end < count && mask[end] == 0) ++end;
+      end = first_true(mask, end, count);
     }
     if (inside) {
       kernel(out + i * carrier, memory + i * stride * size, stride, end - i);

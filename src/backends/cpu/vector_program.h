@@ -6,6 +6,7 @@
 // and evaluated when an evaluator is bound; see tile_evaluator.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -111,5 +112,12 @@ struct ProgramOptions {
 /// operation that has no meaning for its type.
 Result<VectorProgram> compile_program(const ir::ExprPool& pool, std::span<const ir::ExprId> roots,
                                       int axes, const ProgramOptions& options = {});
+
+/// Points of a program that are worth another thread: fewer where each takes more instructions.
+inline std::int64_t points_worth_a_thread(const VectorProgram& program) {
+  return std::clamp<std::int64_t>(
+      65536 / std::max<std::int64_t>(1, static_cast<std::int64_t>(program.instructions.size())),
+      1024, 8192);
+}
 
 }  // namespace tendon::backends::cpu
