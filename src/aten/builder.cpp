@@ -81,10 +81,8 @@ struct PrimitiveIdentity {
             return a.scale == b.scale && a.causal == b.causal &&
                    a.causal_offset == b.causal_offset && a.zero_masked_rows == b.zero_masked_rows &&
                    a.score == b.score;
-          } else if constexpr (std::is_same_v<T, ir::Sort>) {
-            return a.axis == b.axis && a.descending == b.descending;
-          } else if constexpr (std::is_same_v<T, ir::TopK>) {
-            return a.axis == b.axis && a.largest == b.largest && a.k == b.k;
+          } else if constexpr (std::is_same_v<T, ir::Sort> || std::is_same_v<T, ir::TopK>) {
+            return a == b;
           } else if constexpr (std::is_same_v<T, ir::Scatter>) {
             return a.op == b.op && a.domain == b.domain && a.positions == b.positions &&
                    a.value == b.value && a.mask == b.mask &&
@@ -313,17 +311,18 @@ Tensor Builder::attention(const Tensor& q, const Tensor& k, const Tensor& v,
   return tensor_of(graph_.node(id).outputs[0]);
 }
 
-std::pair<Tensor, Tensor> Builder::sort(const Tensor& x, int axis, bool descending) {
-  const NodeId id = add_node(ir::Sort{axis, descending}, {x.value},
+std::pair<Tensor, Tensor> Builder::sort(const Tensor& x, int axis, bool descending, bool stable) {
+  const NodeId id = add_node(ir::Sort{axis, descending, stable}, {x.value},
                              {{x.dtype, x.shape}, {DType::kInt64, x.shape}});
   return {tensor_of(graph_.node(id).outputs[0]), tensor_of(graph_.node(id).outputs[1])};
 }
 
-std::pair<Tensor, Tensor> Builder::top_k(const Tensor& x, int axis, bool largest, const Size& k) {
+std::pair<Tensor, Tensor> Builder::top_k(const Tensor& x, int axis, bool largest, const Size& k,
+                                         bool sorted) {
   Shape shape = x.shape;
   shape[static_cast<std::size_t>(axis)] = k;
-  const NodeId id =
-      add_node(ir::TopK{axis, largest, k}, {x.value}, {{x.dtype, shape}, {DType::kInt64, shape}});
+  const NodeId id = add_node(ir::TopK{axis, largest, k, sorted}, {x.value},
+                             {{x.dtype, shape}, {DType::kInt64, shape}});
   return {tensor_of(graph_.node(id).outputs[0]), tensor_of(graph_.node(id).outputs[1])};
 }
 

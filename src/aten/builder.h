@@ -200,8 +200,9 @@ class Builder {
   /// `bias` is added to the scores; it may be empty.
   Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, ir::Attention attributes,
                    const Body& bias);
-  std::pair<Tensor, Tensor> sort(const Tensor& x, int axis, bool descending);
-  std::pair<Tensor, Tensor> top_k(const Tensor& x, int axis, bool largest, const Size& k);
+  std::pair<Tensor, Tensor> sort(const Tensor& x, int axis, bool descending, bool stable = true);
+  std::pair<Tensor, Tensor> top_k(const Tensor& x, int axis, bool largest, const Size& k,
+                                  bool sorted = true);
   /// Flat positions of the true elements of a bool tensor; the result's size is a fresh data symbol
   /// bounded by the element count, which also replaces `expected` (export's name for it) from now
   /// on.

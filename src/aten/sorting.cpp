@@ -8,16 +8,18 @@
 namespace tendon::aten {
 namespace {
 
-std::pair<Tensor, Tensor> sorted(Builder& b, const Tensor& x, std::int64_t dim, bool descending) {
+std::pair<Tensor, Tensor> sorted(Builder& b, const Tensor& x, std::int64_t dim, bool descending,
+                                 bool stable) {
   const int axis = wrap_axis(dim, x.rank());
   if (x.complex()) throw InvalidProgram("Sort does not support complex dtypes on CPU");
   if (x.rank() == 0) return {x, full(b, {}, std::int64_t{0}, DType::kInt64)};
-  return b.sort(x, axis, descending);
+  return b.sort(x, axis, descending, stable);
 }
 
 Outputs sorted_operator(Builder& b, const Arguments& arguments) {
+  const bool stable = arguments.has("stable") && arguments.boolean("stable");
   const auto [values, positions] = sorted(b, arguments.tensor("self"), arguments.integer("dim"),
-                                          arguments.boolean("descending"));
+                                          arguments.boolean("descending"), stable);
   return {values, positions};
 }
 
@@ -114,7 +116,7 @@ OPERATOR(
   return std::get<Tensor>(sorted_operator(b, arguments)[1]);
 }
 OPERATOR(msort, "msort(Tensor self) -> Tensor") {
-  return sorted(b, arguments.tensor("self"), 0, false).first;
+  return sorted(b, arguments.tensor("self"), 0, false, true).first;
 }
 OPERATOR(topk,
          "topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor "
@@ -126,7 +128,8 @@ OPERATOR(topk,
   require(b, ir::logical_and(ir::less_equal(Size(0), k), ir::less_equal(k, extent)),
           "selected index k out of range");
   if (self.rank() == 0) return {self, full(b, {}, std::int64_t{0}, DType::kInt64)};
-  const auto [values, positions] = b.top_k(self, axis, arguments.boolean("largest"), k);
+  const auto [values, positions] =
+      b.top_k(self, axis, arguments.boolean("largest"), k, arguments.boolean("sorted"));
   return {values, positions};
 }
 

@@ -1,8 +1,10 @@
 // Sort and top-k of the evaluator.
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "base/half.h"
+#include "ir/element_order.h"
 #include "ir/evaluate_primitives.h"
 
 namespace tendon::ir {
@@ -16,22 +18,13 @@ bool comes_before(T a, T b) {
   return b != b || a < b;
 }
 
-/// Positions of a row in stable order.
-template <typename T>
-std::vector<std::int64_t> sorted_positions(const T* row, std::int64_t length, std::int64_t stride,
-                                           bool descending) {
-  std::vector<std::int64_t> positions(static_cast<std::size_t>(length));
-  std::iota(positions.begin(), positions.end(), 0);
-  std::stable_sort(positions.begin(), positions.end(), [&](std::int64_t i, std::int64_t j) {
-    const T a = row[i * stride];
-    const T b = row[j * stride];
-    return descending ? comes_before(b, a) : comes_before(a, b);
-  });
-  return positions;
-}
+using Positions = std::vector<std::int64_t>;
+using Before = std::function<bool(std::int64_t, std::int64_t)>;
+/// Brings the positions of a row into the order of the elements there.
+using Arrange = std::function<void(Positions& positions, const Before& before)>;
 
-/// The first elements of every sorted row, as many as the output's axis has.
-Status order_rows(NodeEvaluation& e, int axis_number, bool descending) {
+/// The first elements of every row once it is arranged, as many as the output's axis has.
+Status order_rows(NodeEvaluation& e, int axis_number, bool descending, const Arrange& arrange) {
   const Tensor& input = e.input(0);
   const Tensor& values = e.outputs[0];
   const Tensor& positions = e.outputs[1];
@@ -60,7 +53,13 @@ Status order_rows(NodeEvaluation& e, int axis_number, bool descending) {
       const std::int64_t first = row / stride * stride * length + row % stride;
       const std::int64_t first_out = row / stride * stride * kept + row % stride;
       const T* source = static_cast<const T*>(elements) + first;
-      const auto order = sorted_positions(source, length, stride, descending);
+      Positions order(static_cast<std::size_t>(length));
+      std::iota(order.begin(), order.end(), 0);
+      arrange(order, [&](std::int64_t i, std::int64_t j) {
+        const T a = source[i * stride];
+        const T b = source[j * stride];
+        return descending ? comes_before(b, a) : comes_before(a, b);
+      });
       for (std::int64_t i = 0; i < kept; ++i) {
         const std::int64_t chosen = order[static_cast<std::size_t>(i)];
         const std::int64_t target = first_out + i * stride;
@@ -78,11 +77,20 @@ Status order_rows(NodeEvaluation& e, int axis_number, bool descending) {
 }  // namespace
 
 Status evaluate_sort(NodeEvaluation& e, const Sort& sort) {
-  return order_rows(e, sort.axis, sort.descending);
+  return order_rows(e, sort.axis, sort.descending, [&](Positions& order, const Before& before) {
+    if (sort.stable) {
+      std::stable_sort(order.begin(), order.end(), before);
+    } else {
+      std::sort(order.begin(), order.end(), before);
+    }
+  });
 }
 
 Status evaluate_top_k(NodeEvaluation& e, const TopK& top_k) {
-  return order_rows(e, top_k.axis, top_k.largest);
+  const auto axis = static_cast<std::size_t>(top_k.axis);
+  return order_rows(e, top_k.axis, top_k.largest, [&](Positions& order, const Before& before) {
+    select_first(order.begin(), order.end(), e.outputs[0].sizes()[axis], top_k.sorted, before);
+  });
 }
 
 }  // namespace tendon::ir

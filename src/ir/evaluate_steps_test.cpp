@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/half.h"
 #include "ir/evaluate_test_graph.h"
@@ -27,6 +29,22 @@ TEST_F(EvaluateTest, SortIsStableAndNaNIsLargest) {
   EXPECT_THAT(elements<std::int64_t>(outputs[3]), ElementsAre(0, 0, 2, 1, 1, 2, 3, 3));
   EXPECT_EQ(outputs[0].as<float>()[0], 0);
   EXPECT_TRUE(std::isnan(outputs[2].as<float>()[1]));
+}
+
+TEST_F(EvaluateTest, SortThatNeedNotBeStableIsTheStandardLibrarys) {
+  // Zeros alone: a stable sort would leave the positions as they are.
+  const ValueId x = input(DType::kUInt8, {40});
+  const NodeId node = graph.add(Sort{.axis = 0, .stable = false}, {x},
+                                {{DType::kUInt8, {40}}, {DType::kInt64, {40}}});
+  returns({graph.node(node).outputs[1]});
+  const Tensor zeros = *Tensor::allocate(DType::kUInt8, {40});
+  std::fill_n(zeros.as<std::uint8_t>(), 40, std::uint8_t{0});
+  const auto outputs = run({zeros});
+  std::vector<std::int64_t> expected(40);
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_NE(elements<std::int64_t>(outputs[0]), expected);
+  std::sort(expected.begin(), expected.end(), [](std::int64_t, std::int64_t) { return false; });
+  EXPECT_EQ(elements<std::int64_t>(outputs[0]), expected);
 }
 
 TEST_F(EvaluateTest, TopK) {

@@ -123,12 +123,16 @@ struct Attention {
 struct Sort {
   int axis = 0;
   bool descending = false;
+  bool stable = true;  // false: a backend may order equal elements as it likes
+  bool operator==(const Sort&) const = default;
 };
-/// Outputs: the k largest (smallest) values along the axis in order, and their int64 positions.
+/// Outputs: the k largest (smallest) values along the axis, and their int64 positions.
 struct TopK {
   int axis = 0;
   bool largest = true;
   Size k;
+  bool sorted = true;  // false: a backend may leave them in any order
+  bool operator==(const TopK&) const = default;
 };
 
 /// Input: a bool tensor. Output: int64 [count], the row-major flat positions of its true elements

@@ -66,11 +66,12 @@ struct AttributePrinter {
     return text;
   }
   std::string operator()(const Sort& p) const {
-    return " axis " + std::to_string(p.axis) + (p.descending ? " descending" : "");
+    return " axis " + std::to_string(p.axis) + (p.descending ? " descending" : "") +
+           (p.stable ? "" : " unstable");
   }
   std::string operator()(const TopK& p) const {
     return " axis " + std::to_string(p.axis) + " k " + p.k.to_string() +
-           (p.largest ? " largest" : " smallest");
+           (p.largest ? " largest" : " smallest") + (p.sorted ? "" : " unsorted");
   }
   std::string operator()(const Compact& p) const { return " count " + p.count->name; }
   std::string operator()(const Scatter& p) const {

@@ -1,4 +1,4 @@
-// Stable sorting along an axis, and the first elements of the order.
+// Sorting along an axis, and the first elements of the order.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -7,18 +7,30 @@
 #include "backends/cpu/node_steps.h"
 #include "base/parallel.h"
 #include "base/status_macros.h"
+#include "ir/element_order.h"
 #include "ir/sort_keys.h"
 
 namespace tendon::backends::cpu {
 namespace {
 
-/// An element's key and its position: all different, so any sort of them is stable.
 struct Entry {
   std::uint64_t key;
   std::int64_t position;
-  friend bool operator<(const Entry& a, const Entry& b) {
-    return a.key != b.key ? a.key < b.key : a.position < b.position;
-  }
+};
+
+bool smaller_key(const Entry& a, const Entry& b) { return a.key < b.key; }
+/// No two are equal, so any sort by this is stable.
+bool in_stable_order(const Entry& a, const Entry& b) {
+  return a.key != b.key ? a.key < b.key : a.position < b.position;
+}
+
+/// What is asked of every row.
+struct Order {
+  int axis = 0;
+  bool descending = false;
+  const ir::Size* k = nullptr;  // how many of the order to keep; null: all
+  bool stable = true;           // without k
+  bool sorted = true;           // with k
 };
 
 /// Shorter rows are sorted by comparison.
@@ -90,22 +102,20 @@ ReadKeys read_keys_of(DType dtype) {
 
 class SortStep final : public backends::Step {
  public:
-  /// `k`: how many of the order to keep; nothing: all.
-  static StepResult make(const CompileContext& context, ir::NodeId id, int axis, bool descending,
-                         const ir::Size* k) {
+  static StepResult make(const CompileContext& context, ir::NodeId id, const Order& order) {
     const schedule::Plan& plan = *context.plan;
     const ir::Node& node = plan.graph->node(id);
     auto step = std::make_unique<SortStep>();
     step->plan_ = &plan;
     step->node_ = &node;
-    step->axis_ = static_cast<std::size_t>(axis);
-    step->k_ = k;
+    step->order_ = order;
+    step->axis_ = static_cast<std::size_t>(order.axis);
     step->threads_ = context.threads > 0 ? context.threads : base::default_threads();
     TENDON_ASSIGN_OR_RETURN(step->input_, BoundLocation::make(plan, node.inputs[0]));
     TENDON_ASSIGN_OR_RETURN(step->values_, BoundLocation::make(plan, node.outputs[0]));
     TENDON_ASSIGN_OR_RETURN(step->positions_, BoundLocation::make(plan, node.outputs[1]));
     step->bytes_ = static_cast<int>(dtype_size(step->input_.dtype));
-    if (descending) step->flip_ = ~std::uint64_t{0} >> (64 - 8 * step->bytes_);
+    if (order.descending) step->flip_ = ~std::uint64_t{0} >> (64 - 8 * step->bytes_);
     step->read_ = read_keys_of(step->input_.dtype);
     return std::unique_ptr<backends::Step>(std::move(step));
   }
@@ -116,8 +126,8 @@ class SortStep final : public backends::Step {
     TENDON_RETURN_IF_ERROR(positions_.bind(*plan_, node_->outputs[1], bindings));
     length_ = input_.shape[axis_];
     kept_ = length_;
-    if (k_ != nullptr) {
-      TENDON_ASSIGN_OR_RETURN(kept_, bindings.evaluate(*k_));
+    if (order_.k != nullptr) {
+      TENDON_ASSIGN_OR_RETURN(kept_, bindings.evaluate(*order_.k));
       if (kept_ < 0 || kept_ > length_) {
         return Status(StatusCode::kOutOfRange, "topk: k = " + std::to_string(kept_) +
                                                    " of an axis of size " +
@@ -165,11 +175,12 @@ class SortStep final : public backends::Step {
     const std::byte* in = input_.data(frame) + row_offset(input_, row) * size;
     const std::int64_t stride = input_.strides[axis_];
     read_(in, stride, length_, flip_, entries);
-    if (kept_ < length_ && kept_ <= length_ / 4) {
-      std::nth_element(entries, entries + kept_ - 1, entries + length_);
-      std::sort(entries, entries + kept_);
+    if (order_.k != nullptr) {
+      ir::select_first(entries, entries + length_, kept_, order_.sorted, smaller_key);
+    } else if (!order_.stable) {
+      std::sort(entries, entries + length_, smaller_key);
     } else if (length_ < kRadixLength) {
-      std::sort(entries, entries + length_);
+      std::sort(entries, entries + length_, in_stable_order);
     } else {
       entries = radix_sort(entries, entries + length_, length_, bytes_);
     }
@@ -187,8 +198,8 @@ class SortStep final : public backends::Step {
 
   const schedule::Plan* plan_ = nullptr;
   const ir::Node* node_ = nullptr;
+  Order order_;
   std::size_t axis_ = 0;
-  const ir::Size* k_ = nullptr;
   int threads_ = 1;
   int bytes_ = 4;
   std::uint64_t flip_ = 0;
@@ -201,12 +212,15 @@ class SortStep final : public backends::Step {
 
 StepResult make_sort_step(const CompileContext& context, ir::NodeId node) {
   const auto& sort = std::get<ir::Sort>(context.plan->graph->node(node).primitive);
-  return SortStep::make(context, node, sort.axis, sort.descending, nullptr);
+  return SortStep::make(context, node,
+                        {.axis = sort.axis, .descending = sort.descending, .stable = sort.stable});
 }
 
 StepResult make_top_k_step(const CompileContext& context, ir::NodeId node) {
   const auto& top = std::get<ir::TopK>(context.plan->graph->node(node).primitive);
-  return SortStep::make(context, node, top.axis, top.largest, &top.k);
+  return SortStep::make(
+      context, node,
+      {.axis = top.axis, .descending = top.largest, .k = &top.k, .sorted = top.sorted});
 }
 
 }  // namespace tendon::backends::cpu
