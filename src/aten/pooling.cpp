@@ -206,9 +206,40 @@ Expr adaptive_element(Builder& b, const Tensor& x, const Adaptive& a, const Indi
   return select(mask, cast(compute, b.masked_load(x, mask, positions)), outside);
 }
 
+/// PyTorch averages half types over three axes in the half type itself, one element after another;
+/// but not over all of a volume. How many elements a window has at most, if that is what happens.
+std::optional<std::int64_t> rounded_elements(const Tensor& x, const Adaptive& a) {
+  constexpr std::int64_t kLongestBody = 128;  // beyond, the expression would be too long
+  if (!is_half(x.dtype) || a.kernel.size() != 3) return std::nullopt;
+  const Shape sizes(a.out.end() - 3, a.out.end());
+  if (ir::element_count(sizes) == Size(1)) return std::nullopt;
+  const std::optional<std::int64_t> count = ir::element_count(a.kernel).as_constant();
+  return count && *count <= kLongestBody ? count : std::nullopt;
+}
+
+Tensor rounded_average(Builder& b, const Tensor& x, const Adaptive& a, std::int64_t count) {
+  const DType compute = compute_type(x.dtype);
+  const auto rounded = [&](Expr e) { return cast(compute, cast(x.dtype, e)); };
+  return b.map(a.out, [&](const Indices& i) {
+    Expr total = b.constant(compute, 0.0);
+    for (std::int64_t k = 0; k < count; ++k) {
+      Indices at = i;
+      for (Expr offset : unflatten_index(b, b.constant(DType::kInt64, k), a.kernel)) {
+        at.push_back(offset);
+      }
+      total = rounded(total + adaptive_element(b, x, a, at, compute, b.constant(compute, 0.0)));
+    }
+    for (Expr length : adaptive_window(b, x, a, i).length) {
+      total = rounded(total / cast(compute, length));
+    }
+    return cast(x.dtype, total);
+  });
+}
+
 Outputs adaptive_average(Builder& b, const Arguments& arguments) {
   const Tensor& x = arguments.tensor("self");
   const Adaptive a = adaptive_of(x, arguments.sizes("output_size"));
+  if (const auto count = rounded_elements(x, a)) return rounded_average(b, x, a, *count);
   const DType compute = compute_type(x.dtype);
   const Tensor total = b.reduce(ReduceOp::kSum, a.out, a.kernel, [&](const Indices& i) {
     return adaptive_element(b, x, a, i, compute, b.constant(compute, 0.0));
