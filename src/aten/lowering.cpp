@@ -31,6 +31,17 @@ void check_against_export(const archive::Graph& graph, const std::string& name,
   }
 }
 
+/// The parameter that input i of the node is for, or -1.
+int parameter_of(const archive::Node& node, const Schema& schema, std::size_t i) {
+  const std::string& name = node.inputs[i].name;
+  if (const int at = name.empty() ? -1 : schema.find(name); at >= 0) return at;
+  // In place it is always self, whatever the functional form calls it (dropout's is `input`).
+  if (name == "self") return 0;
+  // Operators without a schema of their own: by position.
+  const bool positional = name.empty() || !node.target.starts_with("aten.");
+  return positional && i < schema.parameters.size() ? static_cast<int>(i) : -1;
+}
+
 }  // namespace
 
 std::string Problems::to_string() const {
@@ -141,11 +152,8 @@ Arguments Lowering::bind(const archive::Graph& graph, const archive::Node& node,
   std::vector<bool> given(schema.parameters.size(), false);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const archive::NamedArgument& input = node.inputs[i];
-    int at = input.name.empty() ? -1 : schema.find(input.name);
-    if (at < 0 && (input.name.empty() || node.target.substr(0, 5) != "aten.")) {
-      at = static_cast<int>(i);  // operators without a schema of their own: by position
-    }
-    if (at < 0 || static_cast<std::size_t>(at) >= schema.parameters.size()) {
+    const int at = parameter_of(node, schema, i);
+    if (at < 0) {
       throw Unsupported("argument '" + input.name + "' is not in the schema known here");
     }
     const auto parameter = static_cast<std::size_t>(at);
@@ -256,10 +264,10 @@ void Lowering::lower_operator(const archive::Graph& graph, const archive::Node& 
   if (!outputs.alias.empty()) {
     const auto* named =
         node.outputs.empty() ? nullptr : std::get_if<archive::TensorArgument>(&node.outputs[0]);
-    for (const archive::NamedArgument& input : node.inputs) {
-      const auto* tensor = std::get_if<archive::TensorArgument>(&input.value);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto* tensor = std::get_if<archive::TensorArgument>(&node.inputs[i].value);
       if (tensor == nullptr || named == nullptr || named->name.empty()) continue;
-      if (input.name != outputs.alias) continue;
+      if (parameter_of(node, entry.schema, i) != entry.schema.find(outputs.alias)) continue;
       if (output_is_copy(graph, node, tensor->name)) {
         environment.define(named->name, environment.read(tensor->name));
       } else {

@@ -89,7 +89,8 @@ std::string without_annotation(std::string_view type) {
 
 std::string target_of(std::string_view name) {
   if (starts_with(name, "aten::")) name.remove_prefix(6);
-  for (std::string_view prefix : {"_operator.", "math.", "torch.", "higher_order."}) {
+  for (std::string_view prefix :
+       {"_operator.", "math.", "torch.", "higher_order.", "transformers."}) {
     if (starts_with(name, prefix)) return std::string(name);
   }
   std::string target = "aten." + std::string(name);

@@ -18,7 +18,7 @@ namespace tendon::conformance {
 namespace {
 
 struct Options {
-  std::vector<std::string> archives = {"operators", "programs"};
+  std::vector<std::string> archives = {"operators", "programs", "in_use", "further"};
   std::vector<std::string> files;  // a program and its calls, instead of the archives
   std::string filter = "*";
   std::string engine = "oracle";
@@ -201,7 +201,7 @@ int main(int argc, char** argv) {
   app.add_option("--filter", options.filter, "only cases whose name matches (* and ?)");
   app.add_option("--engine", options.engine, "what runs them")
       ->check(CLI::IsMember(tendon::conformance::engine_names()));
-  app.add_option("--archive", options.archives, "operators, programs");
+  app.add_option("--archive", options.archives, "operators, programs, in_use, further");
   app.add_option("--threads", options.threads, "cases at once; 0: one a processor");
   app.add_option("--slowest", options.slowest, "print the N slowest cases");
   app.add_flag("--list-missing", options.list_missing,
