@@ -125,7 +125,7 @@ std::string text_of(const Page& page) {
 Result<std::string> make_page() {
   TENDON_ASSIGN_OR_RETURN(const HeldBack held_back, HeldBack::read(TENDON_HELD_BACK, "cpu"));
   Page page = page_of_registry();
-  for (const char* archive : {"operators", "programs"}) {
+  for (const char* archive : {"operators", "programs", "in_use", "further"}) {
     TENDON_ASSIGN_OR_RETURN(
         const std::vector<Case> cases,
         read_cases(std::string(TENDON_CONFORMANCE_DATA "/") + archive + ".zip"));
